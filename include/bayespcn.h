@@ -1,0 +1,298 @@
+/*
+ * bayespcn: an associative memory that learns in one shot and never grows.
+ *
+ * Write an observation once, recall it from a noisy copy or a fragment, let old things fade, ask
+ * whether something was ever seen. The model is BayesPCN, a Bayesian predictive coding network;
+ * docs/MODEL.md has the equations and the precision of every quantity.
+ *
+ *     bpcn_options o = bpcn_options_default();
+ *     o.dim = 784; o.layers = 3; o.hidden[0] = o.hidden[1] = o.hidden[2] = 256;
+ *     bpcn_memory *m;
+ *     if (bpcn_memory_create(&o, &m) != BPCN_OK) { puts(bpcn_memory_error(NULL)); return 1; }
+ *     bpcn_memory_write(m, images, 64, NULL);
+ *     bpcn_memory_read(m, fragments, known, 64, NULL, recalled, NULL);
+ *     bpcn_memory_free(m);
+ *
+ * Conventions
+ *   - Every call that can fail returns a bpcn_status; results leave through pointers. After a
+ *     failure bpcn_memory_error() gives one sentence that says what was wrong and where, and the
+ *     memory is as it was before the call (a write of several rows keeps the rows before the bad
+ *     one and says how many).
+ *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers.
+ *   - Structs that carry `size` may grow at their end in later versions; get them from the
+ *     matching _default() function, which sets it.
+ *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
+ *     one memory at once; all others want it alone.
+ *   - The same seed, inputs and number of threads on the same machine give the same bits.
+ */
+#ifndef BAYESPCN_H
+#define BAYESPCN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BPCN_VERSION_MAJOR 0
+#define BPCN_VERSION_MINOR 1
+#define BPCN_VERSION_PATCH 0
+#define BPCN_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define BPCN_API __attribute__((visibility("default")))
+#else
+#define BPCN_API
+#endif
+
+/* The version of the library that runs, as opposed to the header's. */
+BPCN_API const char *bpcn_version(void);
+
+/* ---- status ------------------------------------------------------------------------------- */
+
+/* The numbers are pinned: they will never mean anything else. */
+typedef enum bpcn_status {
+    BPCN_OK = 0,
+    BPCN_INVALID = 1,   /* an argument is out of range, NULL, NaN, or of the wrong shape */
+    BPCN_NO_MEMORY = 2, /* an allocation failed */
+    BPCN_NUMERIC = 3,   /* the arithmetic overflowed: inputs far outside the model's scale */
+    BPCN_REFUSED = 4    /* the operation would leave a covariance indefinite (delete) */
+} bpcn_status;
+
+/* "ok", "invalid", ...: the status as a word to print or to search for. Never NULL. */
+BPCN_API const char *bpcn_status_name(bpcn_status status);
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+#define BPCN_MAX_LAYERS 64        /* hidden layers */
+#define BPCN_MAX_WIDTH (1u << 24) /* entries of one layer */
+#define BPCN_MAX_PARTICLES (1u << 16)
+#define BPCN_MAX_BLOCK 1024 /* rows of one bpcn_memory_write_block */
+
+typedef enum bpcn_activation {
+    BPCN_GELU = 0, /* x Phi(x), exact */
+    BPCN_RELU = 1,
+    BPCN_TANH = 2,
+    BPCN_LINEAR = 3
+} bpcn_activation;
+
+typedef enum bpcn_minimizer {
+    BPCN_LBFGS = 0, /* ours: top-down start, annealed L-BFGS with its own step for every query */
+    BPCN_ADAM = 1   /* the paper's: random start, Adam, fixed numbers of steps */
+} bpcn_minimizer;
+
+typedef enum bpcn_precision {
+    BPCN_FLOAT32 = 0, /* means and inference in float32; covariances and energies in float64 */
+    BPCN_FLOAT64 = 1  /* everything in float64: twice the memory, about half the speed */
+} bpcn_precision;
+
+typedef struct bpcn_options {
+    size_t size;                    /* sizeof(bpcn_options); set by bpcn_options_default */
+    size_t dim;                     /* entries of one observation, 1 .. BPCN_MAX_WIDTH; no default */
+    size_t layers;                  /* hidden layers, 0 .. BPCN_MAX_LAYERS; default 3 */
+    size_t hidden[BPCN_MAX_LAYERS]; /* their widths from the bottom; default 256 each */
+    bpcn_activation activation;     /* default BPCN_GELU */
+    size_t particles;               /* mixture components, 1 .. BPCN_MAX_PARTICLES; default 1 */
+    double sigma_w;                 /* prior standard deviation of the weights, > 0; default 1 */
+    double sigma_x;                 /* noise of every layer, > 0; default 0.01 */
+    double sigma_data;              /* noise of the observations; 0 (default) means sigma_x */
+    uint64_t seed;                  /* draws the prior and every random start; default 0 */
+    int resample;                   /* 1: resample particles when their effective number falls
+                                       below half; default 0 */
+    bpcn_minimizer minimizer;       /* default BPCN_LBFGS */
+    bpcn_precision precision;       /* default BPCN_FLOAT32 */
+    double adam_rate;               /* BPCN_ADAM: learning rate; default 0.01 */
+    double adam_stop;               /* BPCN_ADAM: stop once no energy moved more; default 1e-3 */
+    size_t adam_steps;              /* BPCN_ADAM: steps of one descent; default 500 */
+    size_t rounds;                  /* rounds of an auto-associative read under
+                                       BPCN_OBJECTIVE_PAPER; a hetero-associative Adam read takes
+                                       rounds x adam_steps steps; default 30 */
+    int threads;                    /* threads of the matrix products, 0 (default): one per core.
+                                       OpenBLAS has one such setting per process. */
+} bpcn_options;
+
+BPCN_API bpcn_options bpcn_options_default(void);
+
+/* ---- a memory's life ---------------------------------------------------------------------- */
+
+typedef struct bpcn_memory bpcn_memory;
+
+/* Makes an empty memory (the prior). *memory is NULL after a failure. Free it with
+   bpcn_memory_free. */
+BPCN_API bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory);
+
+/* Frees a memory; NULL is fine. */
+BPCN_API void bpcn_memory_free(bpcn_memory *memory);
+
+/* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
+   when none failed. `memory` may be NULL. Valid until this thread's next failing call. */
+BPCN_API const char *bpcn_memory_error(const bpcn_memory *memory);
+
+/* The options it was made with, defaults filled in. */
+BPCN_API bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options);
+
+/* Later reads and writes use this minimiser. */
+BPCN_API bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimizer);
+
+typedef struct bpcn_stats {
+    size_t size;                /* in: sizeof(bpcn_stats) */
+    size_t dim;                 /* entries of one observation */
+    size_t code_dim;            /* entries of one code: the sum of the hidden widths */
+    size_t particles;           /* mixture components */
+    uint64_t writes;            /* rows written since creation */
+    uint64_t forgets;           /* calls of forget with beta > 0 */
+    uint64_t deletes;           /* rows taken back */
+    size_t bytes;               /* memory held: constant from creation on */
+    double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
+    const char *kernels;        /* which BLAS kernels run, such as "OpenBLAS Zen" */
+} bpcn_stats;
+
+BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
+
+/* ---- write -------------------------------------------------------------------------------- */
+
+/* What became of one row. */
+typedef struct bpcn_write_row {
+    double energy;      /* -log density of the row and its code before the write, mixed over
+                           particles: high for what is new, low for what is known */
+    double leverage;    /* z U z' of the sensory layer before the write, in the heaviest particle:
+                           how unexplored the row's code was */
+    size_t evaluations; /* energy and gradient evaluations, all particles together */
+    int converged;      /* 1 when the minimiser met its tolerance in every particle */
+} bpcn_write_row;
+
+typedef struct bpcn_write_info {
+    size_t size;          /* in: sizeof(bpcn_write_info) */
+    bpcn_write_row *rows; /* in: NULL, or room for n; filled for the rows written */
+    float *codes;         /* in: NULL, or room for the codes [n x particles x code_dim] */
+    size_t written;       /* out: rows that are in the memory now, also after a failure */
+    uint64_t evaluations; /* out: of all rows */
+} bpcn_write_info;
+
+BPCN_API bpcn_write_info bpcn_write_info_default(void);
+
+/* Writes n rows of dim floats, one after the other, each in one shot. All rows are checked before
+   the first is written. `info` may be NULL. */
+BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
+
+/* Writes n rows as one joint observation: their codes are inferred together under the coupled
+   density, then all are conditioned on at once. The same as bpcn_memory_write for given codes;
+   faster for many rows; all or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the
+   whole block. */
+BPCN_API bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
+
+/* Takes back one written row: infers the code under which writing the row again would give the
+   present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,
+   when that would leave a covariance indefinite: the memory does not hold the row. */
+BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
+
+/* ---- read --------------------------------------------------------------------------------- */
+
+typedef enum bpcn_objective {
+    BPCN_OBJECTIVE_DEFAULT = 0,  /* marginal for BPCN_LBFGS, the paper's for BPCN_ADAM */
+    BPCN_OBJECTIVE_MARGINAL = 1, /* unknown entries integrated out, query noise in the model; wants
+                                    BPCN_LBFGS */
+    BPCN_OBJECTIVE_PAPER = 2     /* unknown entries maximised over; iterated conditional modes */
+} bpcn_objective;
+
+typedef struct bpcn_read_options {
+    size_t size;              /* sizeof(bpcn_read_options) */
+    bpcn_objective objective; /* default BPCN_OBJECTIVE_DEFAULT */
+    double noise;             /* standard deviation of the noise on the known entries. Negative
+                                 (default): estimated from each query when nothing is masked, 0
+                                 for queries with a mask. Not used by BPCN_OBJECTIVE_PAPER. */
+} bpcn_read_options;
+
+BPCN_API bpcn_read_options bpcn_read_options_default(void);
+
+/* What the memory says about one answer. */
+typedef struct bpcn_read_info {
+    double energy;      /* the objective at its minimum */
+    double log_density; /* log predictive density of the known entries and the code; = -energy */
+    double familiarity; /* 0 (never seen anything like it) .. 1 (known): the share of the answer's
+                           variance that is not ignorance of the weights, s_x^2 / s_0, discounted
+                           by the discrepancy on the known entries */
+    double noise;       /* standard deviation assumed or estimated for the known entries */
+    double residual;    /* root mean square discrepancy on the known entries */
+    size_t evaluations; /* energy and gradient evaluations */
+    size_t particle;    /* the mixture component that answers */
+    int converged;      /* 1 when the minimiser met its tolerance */
+} bpcn_read_info;
+
+/* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for
+   an auto-associative read, where no entry is certain. Unknown entries of a query are not looked
+   at, except as the start of the paper's minimiser. With a mask and no noise, known entries come
+   back as they are. out [n x dim] may be the query itself. options and info (room for n) may be
+   NULL. */
+BPCN_API bpcn_status bpcn_memory_read(const bpcn_memory *memory, const float *query, const unsigned char *known,
+                                      size_t n, const bpcn_read_options *options, float *out, bpcn_read_info *info);
+
+/* The codes (hidden activations, from layer 1 up) that explain n rows best:
+   codes [n x code_dim]. Arguments otherwise as in bpcn_memory_read. */
+BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
+                                       const bpcn_read_options *options, float *codes, bpcn_read_info *info);
+
+/* Log posterior predictive density of n rows (of their known entries) with the most probable code
+   of each: the measure of novelty. log_density [n]. */
+BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
+                                       double *log_density);
+
+/* The energy, -log p(x, h), of given rows and codes [n x code_dim] under the read objective, and
+   its gradient over the codes (grad may be NULL). */
+BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const unsigned char *known,
+                                        const float *codes, size_t n, const bpcn_read_options *options, double *energy,
+                                        float *grad);
+
+/* ---- forget, sample ----------------------------------------------------------------------- */
+
+/* Lets everything fade towards the prior by 0 <= beta <= 1: 0 changes nothing, 1 restores the
+   empty memory exactly (the particle weights stay). */
+BPCN_API bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta);
+
+/* Draws n ancestral samples, out [n x dim], with weights at their means. The same `draw` gives
+   the same samples. */
+BPCN_API bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t draw, float *out);
+
+/* ---- parameters in and out ---------------------------------------------------------------- */
+
+/* Layer l of a particle predicts layer l from layer l + 1, l < layers: mean [above x below]
+   and row covariance [above x above], where below is the width of layer l (dim for l = 0) and
+   above that of layer l + 1. Either pointer may be NULL. */
+BPCN_API bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t particle, size_t layer, double *mean,
+                                           double *covariance);
+
+/* The covariance must be symmetric and positive definite. */
+BPCN_API bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t layer, const double *mean,
+                                           const double *covariance);
+
+/* The top of a particle: mean [width of the highest layer] and its one variance. */
+BPCN_API bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t particle, double *mean, double *variance);
+BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, const double *mean, double variance);
+
+/* The particles' weights [particles]; set normalises what it is given. */
+BPCN_API bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights);
+BPCN_API bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights);
+
+/* ---- one interface for memories and their opponents --------------------------------------- */
+
+/* What an experiment needs of a method: this memory and every baseline offer it. */
+typedef struct bpcn_model {
+    void *self;
+    const char *(*name)(const void *self);
+    bpcn_status (*write)(void *self, const float *x, size_t n);
+    bpcn_status (*read)(const void *self, const float *query, const unsigned char *known, size_t n, float *out);
+    size_t (*bytes)(const void *self);
+    const char *(*error)(const void *self);
+    void (*free)(void *self);
+} bpcn_model;
+
+/* The memory seen through that interface; the model owns the memory from then on when the caller
+   uses model.free, and borrows it otherwise. */
+BPCN_API bpcn_model bpcn_memory_model(bpcn_memory *memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

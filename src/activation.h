@@ -1,0 +1,16 @@
+/* The activation functions f and their derivatives. */
+#ifndef BPCN_ACTIVATION_H
+#define BPCN_ACTIVATION_H
+
+#include "bayespcn.h"
+
+/* z = f(x) and slope = f'(x), elementwise. float32: within 2e-7 of the exact value (absolute, and
+   relative for GELU's left tail); float64: by the C library's erf, exp and tanh. */
+void activate_f32(bpcn_activation kind, size_t n, const float *x, float *z, float *slope);
+void activate_f64(bpcn_activation kind, size_t n, const double *x, double *z, double *slope);
+
+/* The scalar float32 activations by the C library in double, which the fast ones are tested
+   against. */
+void activate_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope);
+
+#endif

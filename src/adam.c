@@ -1,0 +1,94 @@
+/* Adam as the paper uses it (compiled per precision): evaluate, step, then look whether to stop. */
+#include "minimize.h"
+
+#include "alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct adam {
+    real *mean, *square, *grad; /* [rows x dim] */
+    double *energy, *before;    /* [rows] */
+    size_t *rows;               /* 0, 1, 2, ... */
+};
+
+static void adam_free(struct adam *a)
+{
+    free(a->mean);
+    free(a->energy);
+    free(a->rows);
+}
+
+static int adam_allocate(struct adam *a, size_t rows, size_t dim)
+{
+    a->mean = alloc_zeroed(rows, 3 * dim * sizeof *a->mean);
+    a->energy = alloc_zeroed(rows, 2 * sizeof *a->energy);
+    a->rows = alloc_zeroed(rows, sizeof *a->rows);
+    if (a->mean == NULL || a->energy == NULL || a->rows == NULL)
+        return -1;
+    a->square = a->mean + rows * dim;
+    a->grad = a->square + rows * dim;
+    a->before = a->energy + rows;
+    for (size_t i = 0; i < rows; i++)
+        a->rows[i] = i;
+    return 0;
+}
+
+static void step(struct adam *a, size_t entries, double rate, size_t t, real *points)
+{
+    const double first = 0.9, second = 0.999, epsilon = 1e-8;
+    double correct_first = 1 / (1 - pow(first, (double)t)), correct_second = 1 / (1 - pow(second, (double)t));
+    for (size_t j = 0; j < entries; j++) {
+        double g = (double)a->grad[j];
+        double m = first * (double)a->mean[j] + (1 - first) * g;
+        double v = second * (double)a->square[j] + (1 - second) * g * g;
+        a->mean[j] = (real)m;
+        a->square[j] = (real)v;
+        points[j] -= (real)(rate * m * correct_first / (sqrt(v * correct_second) + epsilon));
+    }
+}
+
+/* Whether no row's energy moved by more than `stop` since the step before. */
+static int at_rest(const struct adam *a, size_t rows, double stop)
+{
+    for (size_t i = 0; i < rows; i++)
+        if (!(fabs(a->energy[i] - a->before[i]) <= stop))
+            return 0;
+    return 1;
+}
+
+static double mean_of(size_t n, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum / (double)n;
+}
+
+bpcn_status adam_minimize(const struct objective *objective, size_t rows, const struct adam_options *options,
+                          real *points, struct outcome *outcome, double *losses)
+{
+    struct adam a = {0};
+    if (adam_allocate(&a, rows, objective->dim) != 0) {
+        adam_free(&a);
+        return BPCN_NO_MEMORY;
+    }
+    int resting = 0;
+    size_t t = 0;
+    for (size_t i = 0; i < rows; i++)
+        objective->enter(objective->context, i, 0);
+    while (t < options->steps && !resting) {
+        objective->evaluate(objective->context, rows, a.rows, points, a.energy, a.grad);
+        if (losses != NULL)
+            losses[t] = mean_of(rows, a.energy);
+        resting = t > 0 && at_rest(&a, rows, options->stop);
+        step(&a, rows * objective->dim, options->rate, ++t, points);
+        for (size_t i = 0; i < rows; i++)
+            a.before[i] = a.energy[i];
+    }
+    objective->evaluate(objective->context, rows, a.rows, points, a.energy, a.grad);
+    for (size_t i = 0; i < rows; i++)
+        outcome[i] = (struct outcome){a.energy[i], t + 1, resting};
+    adam_free(&a);
+    return BPCN_OK;
+}

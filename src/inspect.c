@@ -1,0 +1,254 @@
+/* Looking into a memory and setting what was found: options, counters, parameters; and the
+   interface that memories and baselines share. */
+#include "memory.h"
+
+#include "alloc.h"
+#include "core.h"
+#include "error.h"
+#include "linalg.h"
+#include "root.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bpcn_status check_memory(const bpcn_memory *memory)
+{
+    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
+}
+
+bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK && options == NULL)
+        return fail(BPCN_INVALID, "options is NULL");
+    if (status == BPCN_OK)
+        *options = memory->model->options;
+    return status;
+}
+
+bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimizer)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK && (unsigned)minimizer > BPCN_ADAM)
+        return fail(BPCN_INVALID, "minimizer %d does not exist", (int)minimizer);
+    if (status == BPCN_OK)
+        memory->model->options.minimizer = minimizer;
+    return status;
+}
+
+bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
+{
+    bpcn_status status = check_memory(memory);
+    if (status != BPCN_OK)
+        return status;
+    if (stats == NULL || stats->size != sizeof *stats)
+        return fail(BPCN_INVALID, "stats is NULL or its size is not sizeof(bpcn_stats)");
+    const struct model *m = memory->model;
+    double squares = 0;
+    for (size_t n = 0; n < m->options.particles; n++)
+        squares += exp(2 * m->log_weights[n]);
+    *stats = (bpcn_stats){.size = sizeof *stats,
+                          .dim = m->width[0],
+                          .code_dim = m->code_dim,
+                          .particles = m->options.particles,
+                          .writes = m->writes,
+                          .forgets = m->forgets,
+                          .deletes = m->deletes,
+                          .bytes = sizeof *memory + model_bytes(m),
+                          .effective_particles = 1 / squares,
+                          .kernels = linalg_kernels()};
+    return BPCN_OK;
+}
+
+/* ---- parameters */
+
+static bpcn_status find_particle(const bpcn_memory *memory, size_t particle, struct particle **found)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK && particle >= memory->model->options.particles)
+        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, memory->model->options.particles);
+    if (status == BPCN_OK)
+        *found = &memory->model->particles[particle];
+    return status;
+}
+
+static bpcn_status find_layer(const bpcn_memory *memory, size_t particle, size_t layer, struct layer **found)
+{
+    struct particle *p = NULL;
+    bpcn_status status = find_particle(memory, particle, &p);
+    if (status == BPCN_OK && layer >= memory->model->options.layers)
+        return fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, memory->model->options.layers);
+    if (status == BPCN_OK)
+        *found = &p->layer[layer];
+    return status;
+}
+
+bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t particle, size_t layer, double *mean,
+                                  double *covariance)
+{
+    struct layer *found = NULL;
+    bpcn_status status = find_layer(memory, particle, layer, &found);
+    if (status != BPCN_OK)
+        return status;
+    if (mean != NULL)
+        core_for(memory->model)->get_mean(found, mean);
+    if (covariance != NULL)
+        root_to_covariance(found->above, found->root, covariance);
+    return BPCN_OK;
+}
+
+static bpcn_status check_values(const char *what, size_t n, const double *x, double most)
+{
+    for (size_t j = 0; j < n; j++)
+        if (!(fabs(x[j]) <= most))
+            return fail(BPCN_INVALID, "entry %zu of the %s is not finite or too large", j, what);
+    return BPCN_OK;
+}
+
+static bpcn_status check_symmetric(size_t n, const double *u)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (fabs(u[i * n + j] - u[j * n + i]) > 1e-9 * (fabs(u[i * n + i]) + fabs(u[j * n + j])))
+                return fail(BPCN_INVALID, "the covariance is not symmetric at row %zu, column %zu", i, j);
+    return BPCN_OK;
+}
+
+/* Replaces the root by that of the covariance, or fails with nothing changed. */
+static bpcn_status set_covariance(struct layer *layer, const double *covariance)
+{
+    size_t n = layer->above;
+    bpcn_status status = check_values("covariance", n * n, covariance, FLT_MAX);
+    if (status == BPCN_OK)
+        status = check_symmetric(n, covariance);
+    if (status != BPCN_OK)
+        return status;
+    double *work = alloc_zeroed(n, n * sizeof *work), *root = alloc_zeroed(root_entries(n), sizeof *root);
+    if (work == NULL || root == NULL)
+        status = fail(BPCN_NO_MEMORY, "out of memory");
+    else if (root_from_covariance(n, covariance, root, work) != 0)
+        status = fail(BPCN_INVALID, "the covariance is not positive definite");
+    else
+        memcpy(layer->root, root, root_entries(n) * sizeof *root);
+    free(work);
+    free(root);
+    return status;
+}
+
+bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t layer, const double *mean,
+                                  const double *covariance)
+{
+    struct layer *found = NULL;
+    bpcn_status status = find_layer(memory, particle, layer, &found);
+    if (status == BPCN_OK && (mean == NULL || covariance == NULL))
+        return fail(BPCN_INVALID, "mean or covariance is NULL");
+    double most = memory != NULL && memory->model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
+    if (status == BPCN_OK)
+        status = check_values("mean", found->above * found->below, mean, most);
+    if (status == BPCN_OK)
+        status = set_covariance(found, covariance);
+    if (status != BPCN_OK)
+        return status;
+    core_for(memory->model)->set_mean(found, mean);
+    core_for(memory->model)->refresh_root(found);
+    return BPCN_OK;
+}
+
+bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t particle, double *mean, double *variance)
+{
+    struct particle *found = NULL;
+    bpcn_status status = find_particle(memory, particle, &found);
+    if (status != BPCN_OK)
+        return status;
+    if (mean != NULL)
+        memcpy(mean, found->top_mean, top_width(memory->model) * sizeof *mean);
+    if (variance != NULL)
+        *variance = found->top_variance;
+    return BPCN_OK;
+}
+
+bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, const double *mean, double variance)
+{
+    struct particle *found = NULL;
+    bpcn_status status = find_particle(memory, particle, &found);
+    if (status == BPCN_OK && mean == NULL)
+        return fail(BPCN_INVALID, "mean is NULL");
+    if (status == BPCN_OK && !(variance > 0 && variance <= (double)FLT_MAX))
+        return fail(BPCN_INVALID, "the variance is %g, but must be above 0", variance);
+    if (status == BPCN_OK)
+        status = check_values("mean", top_width(memory->model), mean, (double)FLT_MAX);
+    if (status != BPCN_OK)
+        return status;
+    memcpy(found->top_mean, mean, top_width(memory->model) * sizeof *mean);
+    found->top_variance = variance;
+    return BPCN_OK;
+}
+
+bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK && weights == NULL)
+        return fail(BPCN_INVALID, "weights is NULL");
+    for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++)
+        weights[n] = exp(memory->model->log_weights[n]);
+    return status;
+}
+
+bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
+{
+    bpcn_status status = check_memory(memory);
+    double sum = 0;
+    if (status == BPCN_OK && weights == NULL)
+        return fail(BPCN_INVALID, "weights is NULL");
+    for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++) {
+        if (!(weights[n] >= 0 && weights[n] < INFINITY))
+            return fail(BPCN_INVALID, "weight %zu is %g, but must be 0 or more", n, weights[n]);
+        sum += weights[n];
+    }
+    if (status == BPCN_OK && !(sum > 0 && sum < INFINITY))
+        return fail(BPCN_INVALID, "the weights add up to %g", sum);
+    for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++)
+        memory->model->log_weights[n] = log(weights[n] / sum);
+    return status;
+}
+
+/* ---- the common interface */
+
+static const char *model_name(const void *self)
+{
+    (void)self;
+    return "bayespcn";
+}
+
+static bpcn_status model_write(void *self, const float *x, size_t n)
+{
+    return bpcn_memory_write(self, x, n, NULL);
+}
+
+static bpcn_status model_read(const void *self, const float *query, const unsigned char *known, size_t n, float *out)
+{
+    return bpcn_memory_read(self, query, known, n, NULL, out, NULL);
+}
+
+static size_t model_size(const void *self)
+{
+    const bpcn_memory *memory = self;
+    return sizeof *memory + model_bytes(memory->model);
+}
+
+static const char *model_error(const void *self)
+{
+    return bpcn_memory_error(self);
+}
+
+static void model_release(void *self)
+{
+    bpcn_memory_free(self);
+}
+
+bpcn_model bpcn_memory_model(bpcn_memory *memory)
+{
+    return (bpcn_model){memory, model_name, model_write, model_read, model_size, model_error, model_release};
+}

@@ -1,0 +1,257 @@
+/*
+ * Limited-memory BFGS for many functions at once (compiled per precision).
+ *
+ * Every row has its own history, step length, stage and stopping. Each round, every row that still
+ * moves proposes one point; all proposals are evaluated as one batch; each row then accepts its
+ * point (a sufficient decrease) or proposes a shorter step in the next round. So rows that
+ * backtrack never hold up the others, and rows that are done leave the batch.
+ */
+#include "minimize.h"
+
+#include "alloc.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HISTORY = 10,    /* pairs kept */
+    MOST_TRIES = 20, /* step lengths tried along one direction */
+    REST = 2         /* successive iterations without progress that count as converged */
+};
+static const double sufficient = 1e-4; /* Armijo */
+static const double tolerance = 1e-3;  /* progress in the energy that counts as none */
+
+struct row {
+    size_t index, stage, iterations, allowed, evaluations, tries, resting;
+    size_t pairs, newest; /* pairs in the history; ring position of the newest */
+    double energy, slope, length;
+    int started, converged, done;
+    real *point, *grad, *direction; /* [dim] */
+    real *moves, *changes;          /* [HISTORY x dim] */
+    double inverse[HISTORY];        /* 1 / (move . change) */
+};
+
+struct pool {
+    struct row *row;      /* [rows] */
+    real *vectors;        /* behind the rows' pointers */
+    size_t *active;       /* [batch]: rows in this round */
+    size_t *indices;      /* [batch]: their numbers for the objective */
+    real *points, *grads; /* [batch x dim] */
+    double *energies;     /* [batch] */
+};
+
+static void pool_free(struct pool *pool)
+{
+    free(pool->row);
+    free(pool->vectors);
+    free(pool->active);
+    free(pool->points);
+    free(pool->energies);
+}
+
+/* Room for `batch` rows at a time; their state is reused for the rows that come after. */
+static int pool_allocate(struct pool *pool, size_t batch, size_t dim)
+{
+    const size_t per_row = 2 + 2 * HISTORY;
+    pool->row = alloc_zeroed(batch, sizeof *pool->row);
+    pool->vectors = alloc_zeroed(batch, per_row * dim * sizeof *pool->vectors);
+    pool->active = alloc_zeroed(batch, 2 * sizeof *pool->active);
+    pool->points = alloc_zeroed(batch, 2 * dim * sizeof *pool->points);
+    pool->energies = alloc_zeroed(batch, sizeof *pool->energies);
+    if (!pool->row || !pool->vectors || !pool->active || !pool->points || !pool->energies)
+        return -1;
+    pool->indices = pool->active + batch;
+    pool->grads = pool->points + batch * dim;
+    for (size_t i = 0; i < batch; i++) {
+        real *v = pool->vectors + i * per_row * dim;
+        pool->row[i].grad = v;
+        pool->row[i].direction = v + dim;
+        pool->row[i].moves = v + 2 * dim;
+        pool->row[i].changes = v + (2 + HISTORY) * dim;
+    }
+    return 0;
+}
+
+/* direction = -(approximate inverse Hessian) grad, by the two-loop recursion. */
+static void quasi_newton(struct row *r, size_t dim)
+{
+    double share[HISTORY];
+    memcpy(r->direction, r->grad, dim * sizeof *r->grad);
+    for (size_t k = 0; k < r->pairs; k++) {
+        size_t at = (r->newest + HISTORY - k) % HISTORY;
+        share[at] = r->inverse[at] * dot(dim, r->moves + at * dim, r->direction);
+        axpy(dim, -share[at], r->changes + at * dim, r->direction);
+    }
+    const real *change = r->changes + r->newest * dim;
+    double scale = 1 / (r->inverse[r->newest] * dot(dim, change, change));
+    for (size_t j = 0; j < dim; j++)
+        r->direction[j] *= (real)-scale;
+    for (size_t k = r->pairs; k-- > 0;) {
+        size_t at = (r->newest + HISTORY - k) % HISTORY;
+        double b = r->inverse[at] * dot(dim, r->changes + at * dim, r->direction);
+        axpy(dim, -share[at] - b, r->moves + at * dim, r->direction);
+    }
+}
+
+/* The first direction: downhill, a cautious tenth of what would move each entry by 0.1. */
+static void steepest(struct row *r, size_t dim)
+{
+    double norm = sqrt(dot(dim, r->grad, r->grad));
+    double scale = 0.1 * fmin(1, 0.1 * sqrt((double)dim) / fmax(norm, 1e-30));
+    for (size_t j = 0; j < dim; j++)
+        r->direction[j] = (real)(-scale * (double)r->grad[j]);
+}
+
+static void choose_direction(struct row *r, size_t dim)
+{
+    if (r->pairs > 0) {
+        quasi_newton(r, dim);
+        r->slope = dot(dim, r->grad, r->direction);
+    }
+    if (r->pairs == 0 || !(r->slope < 0)) {
+        r->pairs = 0;
+        steepest(r, dim);
+        r->slope = dot(dim, r->grad, r->direction);
+    }
+    r->length = 1;
+    r->tries = 0;
+}
+
+/* Remembers the move just made, direction * length, and the change of the gradient. */
+static void remember(struct row *r, size_t dim, const real *point, const real *grad)
+{
+    size_t at = (r->newest + 1) % HISTORY;
+    real *move = r->moves + at * dim, *change = r->changes + at * dim;
+    for (size_t j = 0; j < dim; j++) {
+        move[j] = point[j] - r->point[j];
+        change[j] = grad[j] - r->grad[j];
+    }
+    double curvature = dot(dim, move, change);
+    if (!(curvature > 1e-10 * dot(dim, change, change)) || curvature <= 0)
+        return; /* not convex along the move: of no use */
+    r->inverse[at] = 1 / curvature;
+    r->newest = at;
+    r->pairs += r->pairs < HISTORY;
+}
+
+/* Ends the row's stage and enters the next one that has iterations, or finishes the row. */
+static void next_stage(struct row *r, const struct objective *o, int converged)
+{
+    r->converged = converged;
+    r->allowed = o->enter(o->context, r->index, ++r->stage);
+    r->done = r->allowed == 0;
+    r->started = 0;
+    r->pairs = r->iterations = r->resting = 0;
+}
+
+/* The point was good: move there, and see whether to go on. */
+static void accept(struct row *r, const struct objective *o, const real *point, double energy, const real *grad)
+{
+    double progress = r->energy - energy;
+    remember(r, o->dim, point, grad);
+    memcpy(r->point, point, o->dim * sizeof *point);
+    memcpy(r->grad, grad, o->dim * sizeof *grad);
+    r->energy = energy;
+    r->iterations++;
+    r->resting = progress <= tolerance ? r->resting + 1 : 0;
+    if (r->resting >= REST || r->slope == 0)
+        next_stage(r, o, 1);
+    else if (r->iterations >= r->allowed)
+        next_stage(r, o, 0);
+    else
+        choose_direction(r, o->dim);
+}
+
+/* The point was too high: try nearer, forget the history, or give up. A direction that brings
+   less than the tolerance even by its own slope is rest, not failure. */
+static void reject(struct row *r, const struct objective *o)
+{
+    r->length *= 0.3;
+    if (++r->tries < MOST_TRIES && -r->slope * r->length > 1e-3 * tolerance)
+        return;
+    if (r->pairs > 0) {
+        r->pairs = 0;
+        choose_direction(r, o->dim);
+        return;
+    }
+    next_stage(r, o, 1);
+}
+
+/* What row r makes of the energy at the point it proposed. */
+static void consume(struct row *r, const struct objective *o, const real *point, double energy, const real *grad)
+{
+    r->evaluations++;
+    if (!r->started) {
+        r->started = 1;
+        r->energy = energy;
+        memcpy(r->grad, grad, o->dim * sizeof *grad);
+        choose_direction(r, o->dim);
+        if (r->slope == 0 || !isfinite(r->slope) || !isfinite(energy))
+            next_stage(r, o, isfinite(energy) && r->slope == 0);
+    } else if (energy <= r->energy + sufficient * r->length * r->slope) {
+        accept(r, o, point, energy, grad);
+    } else {
+        reject(r, o);
+    }
+}
+
+static void propose(const struct row *r, size_t dim, real *point)
+{
+    memcpy(point, r->point, dim * sizeof *point);
+    if (r->started)
+        axpy(dim, r->length, r->direction, point);
+}
+
+/* Gives a slot of the pool to the next row of the problem. */
+static void begin(struct row *r, const struct objective *o, size_t index, real *point)
+{
+    struct row fresh = {.index = index,
+                        .point = point,
+                        .grad = r->grad,
+                        .direction = r->direction,
+                        .moves = r->moves,
+                        .changes = r->changes};
+    *r = fresh;
+    r->allowed = o->enter(o->context, index, 0);
+    r->done = r->allowed == 0;
+}
+
+bpcn_status lbfgs_minimize(const struct objective *o, size_t rows, size_t batch, real *points, struct outcome *outcome)
+{
+    struct pool pool = {0};
+    size_t slots = rows < batch ? rows : batch, next = slots, active = slots, dim = o->dim;
+    if (pool_allocate(&pool, slots, dim) != 0) {
+        pool_free(&pool);
+        return BPCN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < slots; i++) {
+        pool.active[i] = i;
+        begin(&pool.row[i], o, i, points + i * dim);
+    }
+    while (active > 0) {
+        for (size_t i = 0; i < active; i++) {
+            const struct row *r = &pool.row[pool.active[i]];
+            pool.indices[i] = r->index;
+            propose(r, dim, pool.points + i * dim);
+        }
+        o->evaluate(o->context, active, pool.indices, pool.points, pool.energies, pool.grads);
+        size_t kept = 0;
+        for (size_t i = 0; i < active; i++) {
+            struct row *r = &pool.row[pool.active[i]];
+            consume(r, o, pool.points + i * dim, pool.energies[i], pool.grads + i * dim);
+            if (r->done)
+                outcome[r->index] = (struct outcome){r->energy, r->evaluations, r->converged};
+            if (r->done && next < rows) {
+                begin(r, o, next, points + next * dim);
+                next++;
+            }
+            if (!r->done)
+                pool.active[kept++] = pool.active[i];
+        }
+        active = kept;
+    }
+    pool_free(&pool);
+    return BPCN_OK;
+}

@@ -1,0 +1,192 @@
+/* The door to BLAS and LAPACK: see linalg.h for shapes. Single rows take the matrix-vector
+   routines, which read the weights once at the speed of memory. */
+#include "linalg.h"
+
+#include <cblas.h>
+#include <string.h>
+#include <unistd.h>
+
+void matmul_f32(size_t n, size_t above, size_t below, const float *z, const float *weights, float *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_sgemv(CblasRowMajor, CblasTrans, a, b, 1, weights, b, z, 1, 0, out, 1);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, b, a, 1, z, a, weights, b, 0, out, b);
+}
+
+void matmul_f64(size_t n, size_t above, size_t below, const double *z, const double *weights, double *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_dgemv(CblasRowMajor, CblasTrans, a, b, 1, weights, b, z, 1, 0, out, 1);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, b, a, 1, z, a, weights, b, 0, out, b);
+}
+
+void matmul_transposed_f32(size_t n, size_t above, size_t below, const float *e, const float *weights, float *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, a, b, 1, weights, b, e, 1, 0, out, 1);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, a, b, 1, e, b, weights, b, 0, out, a);
+}
+
+void matmul_transposed_f64(size_t n, size_t above, size_t below, const double *e, const double *weights, double *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, a, b, 1, weights, b, e, 1, 0, out, 1);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, a, b, 1, e, b, weights, b, 0, out, a);
+}
+
+void rank_update_f32(size_t n, size_t above, size_t below, const float *c, const float *e, float *weights)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_sger(CblasRowMajor, a, b, 1, c, 1, e, 1, weights, b);
+    else
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
+}
+
+void rank_update_f64(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_dger(CblasRowMajor, a, b, 1, c, 1, e, 1, weights, b);
+    else
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
+}
+
+void triangle_apply_f32(size_t n, size_t width, const float *root, float *rows)
+{
+    int w = (int)width;
+    if (n == 1)
+        cblas_strmv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, w, root, w, rows, 1);
+    else
+        cblas_strmm(CblasRowMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
+}
+
+void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows)
+{
+    int w = (int)width;
+    if (n == 1)
+        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, w, root, w, rows, 1);
+    else
+        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
+}
+
+void triangle_apply_back_f32(size_t n, size_t width, const float *root, float *rows)
+{
+    int w = (int)width;
+    if (n == 1)
+        cblas_strmv(CblasRowMajor, CblasUpper, CblasTrans, CblasNonUnit, w, root, w, rows, 1);
+    else
+        cblas_strmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
+}
+
+void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows)
+{
+    int w = (int)width;
+    if (n == 1)
+        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasTrans, CblasNonUnit, w, root, w, rows, 1);
+    else
+        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
+}
+
+double dot_f32(size_t n, const float *x, const float *y)
+{
+    return (double)cblas_sdot((int)n, x, 1, y, 1);
+}
+
+double dot_f64(size_t n, const double *x, const double *y)
+{
+    return cblas_ddot((int)n, x, 1, y, 1);
+}
+
+void axpy_f32(size_t n, double a, const float *x, float *y)
+{
+    cblas_saxpy((int)n, (float)a, x, 1, y, 1);
+}
+
+void axpy_f64(size_t n, double a, const double *x, double *y)
+{
+    cblas_daxpy((int)n, a, x, 1, y, 1);
+}
+
+enum { LANES = 8 }; /* independent sums, so that the compiler may use vector registers */
+
+double sum_of_squares_f32(size_t n, const float *x)
+{
+    double lane[LANES] = {0}, rest = 0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t j = 0; j < LANES; j++)
+            lane[j] += (double)x[i + j] * (double)x[i + j];
+    for (; i < n; i++)
+        rest += (double)x[i] * (double)x[i];
+    for (size_t j = 0; j < LANES; j++)
+        rest += lane[j];
+    return rest;
+}
+
+double sum_of_squares_f64(size_t n, const double *x)
+{
+    return dot_f64(n, x, x);
+}
+
+/* LAPACK works on columns: our upper triangle by rows is its lower triangle. */
+extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
+extern void dtplqt_(const int *m, const int *n, const int *l, const int *mb, double *a, const int *lda, double *b,
+                    const int *ldb, double *t, const int *ldt, double *work, int *info);
+
+int cholesky(size_t n, double *a)
+{
+    int order = (int)n, info = 0;
+    dpotrf_("L", &order, a, &order, &info, 1);
+    if (info != 0)
+        return -1;
+    for (size_t i = 1; i < n; i++)
+        memset(a + i * n, 0, i * sizeof *a);
+    return 0;
+}
+
+void cholesky_solve(size_t n, size_t columns, const double *factor, double *b)
+{
+    int m = (int)n, k = (int)columns;
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, m, k, 1, factor, m, b, k);
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, m, k, 1, factor, m, b, k);
+}
+
+enum { LQ_BLOCK = 32 };
+
+size_t triangle_diffuse_work(size_t n)
+{
+    return n * n + 2 * LQ_BLOCK * n;
+}
+
+/* In columns, root is lower triangular L with U = L L', and keep^2 U + add^2 I = M M' with
+   M = [keep L, add I]: the LQ factorisation of M is the root of the sum. */
+void triangle_diffuse(size_t n, double keep, double add, double *root, double *work)
+{
+    int order = (int)n, block = n < LQ_BLOCK ? (int)n : LQ_BLOCK, info = 0;
+    double *identity = work, *t = work + n * n, *scratch = t + (size_t)block * n;
+    cblas_dscal((int)(n * n), keep, root, 1);
+    memset(identity, 0, n * n * sizeof *identity);
+    for (size_t i = 0; i < n; i++)
+        identity[i * n + i] = add;
+    dtplqt_(&order, &order, &order, &block, root, &order, identity, &order, t, &block, scratch, &info);
+}
+
+void linalg_set_threads(int threads)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    openblas_set_num_threads(threads > 0 ? threads : cores > 0 ? (int)cores : 1);
+}
+
+const char *linalg_kernels(void)
+{
+    return openblas_get_corename();
+}

@@ -1,0 +1,56 @@
+/*
+ * The only door to BLAS and LAPACK, and the few dense kernels of our own. All matrices are
+ * row-major and dense; widths are below 2^24 and row counts below 2^31, so they fit BLAS's int.
+ */
+#ifndef BPCN_LINALG_H
+#define BPCN_LINALG_H
+
+#include <stddef.h>
+
+/* out [n x below] = z [n x above] * weights [above x below] */
+void matmul_f32(size_t n, size_t above, size_t below, const float *z, const float *weights, float *out);
+void matmul_f64(size_t n, size_t above, size_t below, const double *z, const double *weights, double *out);
+
+/* out [n x above] = e [n x below] * weights [above x below]' */
+void matmul_transposed_f32(size_t n, size_t above, size_t below, const float *e, const float *weights, float *out);
+void matmul_transposed_f64(size_t n, size_t above, size_t below, const double *e, const double *weights, double *out);
+
+/* weights [above x below] += c [n x above]' * e [n x below] */
+void rank_update_f32(size_t n, size_t above, size_t below, const float *c, const float *e, float *weights);
+void rank_update_f64(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights);
+
+/* rows [n x width] *= root' or *= root, in place; root [width x width] is upper triangular (what
+   lies below its diagonal is not read). */
+void triangle_apply_f32(size_t n, size_t width, const float *root, float *rows);
+void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows);
+void triangle_apply_back_f32(size_t n, size_t width, const float *root, float *rows);
+void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows);
+
+double dot_f32(size_t n, const float *x, const float *y);
+double dot_f64(size_t n, const double *x, const double *y);
+void axpy_f32(size_t n, double a, const float *x, float *y); /* y += a x */
+void axpy_f64(size_t n, double a, const double *x, double *y);
+
+/* |x|^2, every product and sum in double: energies of 10,000s are compared to 1e-3. */
+double sum_of_squares_f32(size_t n, const float *x);
+double sum_of_squares_f64(size_t n, const double *x);
+
+/* a [n x n], symmetric positive definite, becomes its upper triangular factor R, a = R'R, with
+   zeros below the diagonal. Returns -1 when a is not positive definite. */
+int cholesky(size_t n, double *a);
+
+/* Solves R'R x = b in place, b [n x columns], R from cholesky(). */
+void cholesky_solve(size_t n, size_t columns, const double *factor, double *b);
+
+/* root [n x n], upper triangular, becomes the upper triangle of a root of
+   keep^2 root'root + add^2 I, without forming that sum. work [triangle_diffuse_work(n)]. */
+void triangle_diffuse(size_t n, double keep, double add, double *root, double *work);
+size_t triangle_diffuse_work(size_t n);
+
+/* Threads of the products: one setting for the whole process. 0: one per core. */
+void linalg_set_threads(int threads);
+
+/* "OpenBLAS Zen" and the like. */
+const char *linalg_kernels(void);
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * The public handle: checks arguments, turns float rows into the model's precision, calls the
+ * operation, and puts failures into words. No arithmetic of the model happens here.
+ */
+#include "memory.h"
+
+#include "alloc.h"
+#include "core.h"
+#include "error.h"
+#include "linalg.h"
+#include "options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bpcn_status out_of_memory(void)
+{
+    return fail(BPCN_NO_MEMORY, "out of memory");
+}
+
+bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory)
+{
+    bpcn_options checked;
+    if (memory == NULL)
+        return fail(BPCN_INVALID, "the pointer for the new memory is NULL");
+    *memory = NULL;
+    bpcn_status status = options_check(options, &checked);
+    if (status != BPCN_OK)
+        return status;
+    bpcn_memory *m = alloc_zeroed(1, sizeof *m);
+    if (m != NULL)
+        m->model = model_create(&checked);
+    if (m == NULL || m->model == NULL) {
+        free(m);
+        return out_of_memory();
+    }
+    if (checked.threads > 0)
+        linalg_set_threads(checked.threads);
+    *memory = m;
+    return BPCN_OK;
+}
+
+void bpcn_memory_free(bpcn_memory *memory)
+{
+    if (memory == NULL)
+        return;
+    model_free(memory->model);
+    free(memory);
+}
+
+/* ---- checks of arguments */
+
+static bpcn_status check_memory(const bpcn_memory *memory)
+{
+    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
+}
+
+static bpcn_status check_pointer(const void *pointer, const char *what)
+{
+    return pointer == NULL ? fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
+}
+
+/* Rows of dim floats: finite wherever they are known. */
+static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n)
+{
+    size_t dim = m->model->width[0];
+    if (n > SIZE_MAX / sizeof(double) / dim || n > INT32_MAX)
+        return fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < dim; j++)
+            if (!isfinite(x[i * dim + j]) && (known == NULL || known[i * dim + j]))
+                return fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j, isnan(x[i * dim + j]) ? "NaN" : "infinite");
+    return BPCN_OK;
+}
+
+static bpcn_status check_input(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK && n == 0)
+        return fail(BPCN_INVALID, "there are no rows");
+    if (status == BPCN_OK)
+        status = check_pointer(x, "the pointer to the rows");
+    return status == BPCN_OK ? check_rows(memory, x, known, n) : status;
+}
+
+/* ---- rows in the model's precision */
+
+/* The rows themselves for float32 models, else a copy in double that the caller frees. */
+static void *to_real(const struct model *model, const float *x, size_t entries, void **copy)
+{
+    *copy = NULL;
+    if (model->options.precision == BPCN_FLOAT32)
+        return (void *)(uintptr_t)x;
+    double *wide = alloc_zeroed(entries, sizeof *wide);
+    for (size_t j = 0; wide != NULL && j < entries; j++)
+        wide[j] = (double)x[j];
+    *copy = wide;
+    return wide;
+}
+
+/* Room for results: `out` itself for float32 models, else doubles that from_real copies over. */
+static void *room_real(const struct model *model, float *out, size_t entries, void **copy)
+{
+    *copy = NULL;
+    if (model->options.precision == BPCN_FLOAT32)
+        return out;
+    return *copy = alloc_zeroed(entries, sizeof(double));
+}
+
+static void from_real(void *copy, float *out, size_t entries)
+{
+    const double *wide = copy;
+    for (size_t j = 0; wide != NULL && j < entries; j++)
+        out[j] = (float)wide[j];
+}
+
+/* ---- write */
+
+static bpcn_status check_write_info(const bpcn_write_info *info)
+{
+    if (info != NULL && info->size != sizeof *info)
+        return fail(BPCN_INVALID, "write info.size is %zu, but must come from bpcn_write_info_default", info->size);
+    return BPCN_OK;
+}
+
+static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, size_t block, bpcn_write_info *info)
+{
+    struct write_request request = {.codes = info ? info->codes : NULL, .rows = info ? info->rows : NULL};
+    size_t written = 0;
+    uint64_t evaluations = 0;
+    void *copy, *rows = to_real(m->model, x, n * m->model->width[0], &copy);
+    if (rows == NULL)
+        return out_of_memory();
+    bpcn_status status = core_for(m->model)->write(m->model, rows, n, block, &request, &written, &evaluations);
+    free(copy);
+    if (info != NULL) {
+        info->written = written;
+        info->evaluations = evaluations;
+    }
+    if (status == BPCN_NO_MEMORY)
+        return out_of_memory();
+    if (status == BPCN_NUMERIC)
+        return fail(status, "row %zu is too large: its energy is not finite", written);
+    return status;
+}
+
+static bpcn_status start_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
+{
+    bpcn_status status = check_write_info(info);
+    if (status != BPCN_OK)
+        return status;
+    if (info != NULL) {
+        info->written = 0;
+        info->evaluations = 0;
+    }
+    return check_input(memory, x, NULL, n);
+}
+
+bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
+{
+    bpcn_status status = start_write(memory, x, n, info);
+    return status == BPCN_OK ? write_rows(memory, x, n, 1, info) : status;
+}
+
+bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
+{
+    bpcn_status status = start_write(memory, x, n, info);
+    if (status == BPCN_OK && n > BPCN_MAX_BLOCK)
+        return fail(BPCN_INVALID, "a block of %zu rows is too large, at most %d are possible", n, BPCN_MAX_BLOCK);
+    return status == BPCN_OK ? write_rows(memory, x, n, n, info) : status;
+}
+
+bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
+{
+    bpcn_status status = check_input(memory, x, NULL, 1);
+    if (status != BPCN_OK)
+        return status;
+    void *copy, *row = to_real(memory->model, x, memory->model->width[0], &copy);
+    if (row == NULL)
+        return out_of_memory();
+    status = core_for(memory->model)->remove(memory->model, row);
+    free(copy);
+    if (status == BPCN_NO_MEMORY)
+        return out_of_memory();
+    if (status == BPCN_REFUSED)
+        return fail(status, "the memory does not hold this row: taking it back would leave a covariance indefinite");
+    if (status == BPCN_NUMERIC)
+        return fail(status, "the row is too large: its energy is not finite");
+    return status;
+}
+
+/* ---- read */
+
+/* answers or codes (or both NULL) are what is wanted of the read. */
+static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
+                             const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
+{
+    const struct model *model = m->model;
+    size_t dim = model->width[0], entries = n * (answers ? dim : model->code_dim);
+    struct read_request request = {.known = known, .n = n, .info = info};
+    void *copy = NULL, *room = NULL, *out = NULL;
+    bpcn_status status = read_options_check(model->options.minimizer, options, &request.options);
+    if (status != BPCN_OK)
+        return status;
+    request.query = to_real(model, x, n * dim, &copy);
+    if (answers != NULL || codes != NULL)
+        out = room_real(model, answers ? answers : codes, entries, &room);
+    *(answers ? &request.answers : &request.codes) = out;
+    if (request.query == NULL || ((answers != NULL || codes != NULL) && out == NULL))
+        status = BPCN_NO_MEMORY;
+    else
+        status = core_for(model)->read(model, &request);
+    if (status == BPCN_OK)
+        from_real(room, answers ? answers : codes, entries);
+    free(copy);
+    free(room);
+    if (status == BPCN_NO_MEMORY)
+        return out_of_memory();
+    if (status == BPCN_NUMERIC)
+        return fail(status, "a query is too large: its energy is not finite");
+    return status;
+}
+
+bpcn_status bpcn_memory_read(const bpcn_memory *memory, const float *query, const unsigned char *known, size_t n,
+                             const bpcn_read_options *options, float *out, bpcn_read_info *info)
+{
+    bpcn_status status = check_input(memory, query, known, n);
+    if (status == BPCN_OK)
+        status = check_pointer(out, "the pointer for the answers");
+    return status == BPCN_OK ? read_rows(memory, query, known, n, options, out, NULL, info) : status;
+}
+
+bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
+                              const bpcn_read_options *options, float *codes, bpcn_read_info *info)
+{
+    bpcn_status status = check_input(memory, x, known, n);
+    if (status == BPCN_OK)
+        status = check_pointer(codes, "the pointer for the codes");
+    return status == BPCN_OK ? read_rows(memory, x, known, n, options, NULL, codes, info) : status;
+}
+
+bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
+                              double *log_density)
+{
+    bpcn_status status = check_input(memory, x, known, n);
+    if (status == BPCN_OK)
+        status = check_pointer(log_density, "the pointer for the densities");
+    if (status != BPCN_OK)
+        return status;
+    bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
+    if (info == NULL)
+        return out_of_memory();
+    bpcn_read_options exact = bpcn_read_options_default();
+    exact.noise = 0;
+    status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        log_density[i] = info[i].log_density;
+    free(info);
+    return status;
+}
+
+bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const unsigned char *known,
+                               const float *codes, size_t n, const bpcn_read_options *options, double *energy,
+                               float *grad)
+{
+    bpcn_status status = check_input(memory, x, known, n);
+    if (status == BPCN_OK)
+        status = check_pointer(energy, "the pointer for the energies");
+    if (status == BPCN_OK && memory->model->code_dim > 0)
+        status = check_pointer(codes, "the pointer to the codes");
+    if (status != BPCN_OK)
+        return status;
+    const struct model *model = memory->model;
+    size_t entries = n * model->code_dim;
+    struct energy_request request = {.known = known, .n = n, .energy = energy};
+    void *copy, *code_copy, *room = NULL;
+    status = read_options_check(model->options.minimizer, options, &request.options);
+    if (status != BPCN_OK)
+        return status;
+    request.x = to_real(model, x, n * model->width[0], &copy);
+    request.codes = to_real(model, codes, entries, &code_copy);
+    request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
+    status = BPCN_NO_MEMORY;
+    if (request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
+        status = core_for(model)->energy(model, &request);
+    if (status == BPCN_OK)
+        from_real(room, grad, entries);
+    free(copy);
+    free(code_copy);
+    free(room);
+    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+}
+
+/* ---- forget, sample */
+
+bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta)
+{
+    bpcn_status status = check_memory(memory);
+    if (status != BPCN_OK)
+        return status;
+    if (!(beta >= 0 && beta <= 1))
+        return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to 1", beta);
+    status = core_for(memory->model)->forget(memory->model, beta);
+    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+}
+
+bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t draw, float *out)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK && (n == 0 || n > INT32_MAX))
+        return fail(BPCN_INVALID, "%zu samples cannot be drawn", n);
+    if (status == BPCN_OK)
+        status = check_pointer(out, "the pointer for the samples");
+    if (status != BPCN_OK)
+        return status;
+    size_t entries = n * memory->model->width[0];
+    void *room, *rows = room_real(memory->model, out, entries, &room);
+    status = rows ? core_for(memory->model)->sample(memory->model, n, draw, rows) : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        from_real(room, out, entries);
+    free(room);
+    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+}

@@ -1,0 +1,42 @@
+/*
+ * Minimisers of many independent functions at once, one per row. They know nothing of networks:
+ * an objective evaluates whichever rows still move, so that converged rows leave the batch.
+ */
+#ifndef BPCN_MINIMIZE_H
+#define BPCN_MINIMIZE_H
+
+#include "bayespcn.h"
+#include "real.h"
+
+struct objective {
+    void *context;
+    size_t dim; /* entries of one point */
+    /* energy[i] and grad + i * dim of row rows[i] at points + i * dim, i < n */
+    void (*evaluate)(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad);
+    /* Prepares the given stage of a row (0 first) and returns how many iterations it may take, 0
+       when the row is done. Stages may change the function: its energies are not compared across
+       them. */
+    size_t (*enter)(void *context, size_t row, size_t stage);
+};
+
+struct outcome {
+    double energy; /* at the point returned, under the last stage's function */
+    size_t evaluations;
+    int converged; /* the last stage met its tolerance */
+};
+
+/* points [rows x dim]: starts in, minima out. batch: most rows evaluated together. */
+bpcn_status lbfgs_minimize(const struct objective *objective, size_t rows, size_t batch, real *points,
+                           struct outcome *outcome);
+
+/* The paper's Adam (0.9, 0.999, 1e-8, bias-corrected): all rows take the same steps, and all stop
+   after the step at which no energy moved by more than `stop`. One stage. losses [steps] or
+   NULL: the mean energy before each step. */
+struct adam_options {
+    double rate, stop;
+    size_t steps;
+};
+bpcn_status adam_minimize(const struct objective *objective, size_t rows, const struct adam_options *options,
+                          real *points, struct outcome *outcome, double *losses);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * The state of a memory: a weighted mixture of particles, each a stack of layers with Gaussian
+ * weights. Arrays whose element type is `real` (float or double by the memory's precision) are
+ * void pointers here; the files compiled per precision give them their type.
+ */
+#ifndef BPCN_MODEL_H
+#define BPCN_MODEL_H
+
+#include "bayespcn.h"
+
+/* Layer l predicts the activations below (layer l) from those above (layer l + 1). */
+struct layer {
+    size_t above, below;
+    void *mean;      /* real [above x below] */
+    double *root;    /* packed upper triangle R of the row covariance U = R'R, see root.h */
+    void *root_real; /* real [above x above]: R rounded, for inference; below its diagonal unused */
+};
+
+struct particle {
+    struct layer layer[BPCN_MAX_LAYERS];
+    double *top_mean; /* [width of the top layer] */
+    double top_variance;
+    size_t origin; /* the particle of the prior that it descends from (resampling) */
+};
+
+struct model {
+    bpcn_options options;               /* sigma_data filled in */
+    size_t width[BPCN_MAX_LAYERS + 1];  /* of layer 0 (the observation) .. options.layers */
+    size_t offset[BPCN_MAX_LAYERS + 1]; /* of layer l >= 1 in a code */
+    size_t code_dim;
+    struct particle *particles; /* [options.particles] */
+    double *log_weights;        /* [options.particles], normalised */
+    size_t *copies;             /* [options.particles], for model_resample */
+    uint64_t writes, forgets, deletes;
+};
+
+/* Noise variance of layer l. */
+static inline double noise_variance(const struct model *model, size_t l)
+{
+    double sigma = l == 0 ? model->options.sigma_data : model->options.sigma_x;
+    return sigma * sigma;
+}
+
+static inline size_t top_width(const struct model *model)
+{
+    return model->width[model->options.layers];
+}
+
+/* The particle of greatest weight. */
+size_t model_heaviest(const struct model *model);
+
+/* Makes log_weights sum to one; -1 when they cannot be (not finite). */
+int normalize_log_weights(size_t n, double *log_weights);
+
+/* An empty memory; NULL when out of memory. */
+struct model *model_create(const bpcn_options *options);
+void model_free(struct model *model);
+size_t model_bytes(const struct model *model);
+
+/* Replaces the particles by draws from among them when their effective number is below half. */
+void model_resample(struct model *model);
+
+#endif

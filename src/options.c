@@ -1,0 +1,118 @@
+/* Options: their defaults, and one sentence for every way in which they can be wrong. */
+#include "options.h"
+
+#include "error.h"
+
+#include <math.h>
+#include <string.h>
+
+bpcn_options bpcn_options_default(void)
+{
+    bpcn_options o = {.size = sizeof o,
+                      .layers = 3,
+                      .activation = BPCN_GELU,
+                      .particles = 1,
+                      .sigma_w = 1,
+                      .sigma_x = 0.01,
+                      .minimizer = BPCN_LBFGS,
+                      .precision = BPCN_FLOAT32,
+                      .adam_rate = 0.01,
+                      .adam_stop = 1e-3,
+                      .adam_steps = 500,
+                      .rounds = 30};
+    for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
+        o.hidden[l] = 256;
+    return o;
+}
+
+bpcn_read_options bpcn_read_options_default(void)
+{
+    return (bpcn_read_options){.size = sizeof(bpcn_read_options), .noise = -1};
+}
+
+bpcn_write_info bpcn_write_info_default(void)
+{
+    return (bpcn_write_info){.size = sizeof(bpcn_write_info)};
+}
+
+static bpcn_status check_shape(const bpcn_options *o)
+{
+    if (o->dim < 1 || o->dim > BPCN_MAX_WIDTH)
+        return fail(BPCN_INVALID, "dim is %zu, but must be 1 to %u", o->dim, BPCN_MAX_WIDTH);
+    if (o->layers > BPCN_MAX_LAYERS)
+        return fail(BPCN_INVALID, "layers is %zu, but at most %d are possible", o->layers, BPCN_MAX_LAYERS);
+    for (size_t l = 0; l < o->layers; l++)
+        if (o->hidden[l] < 1 || o->hidden[l] > BPCN_MAX_WIDTH)
+            return fail(BPCN_INVALID, "hidden[%zu] is %zu, but must be 1 to %u", l, o->hidden[l], BPCN_MAX_WIDTH);
+    if (o->particles < 1 || o->particles > BPCN_MAX_PARTICLES)
+        return fail(BPCN_INVALID, "particles is %zu, but must be 1 to %u", o->particles, BPCN_MAX_PARTICLES);
+    return BPCN_OK;
+}
+
+/* Below 1e-18 a variance is subnormal in float32, above 1e18 its square overflows. */
+static bpcn_status check_sigma(const char *name, double sigma)
+{
+    if (!(sigma >= 1e-18 && sigma <= 1e18))
+        return fail(BPCN_INVALID, "%s is %g, but must be a number from 1e-18 to 1e18", name, sigma);
+    return BPCN_OK;
+}
+
+static bpcn_status check_choices(const bpcn_options *o)
+{
+    if ((unsigned)o->activation > BPCN_LINEAR)
+        return fail(BPCN_INVALID, "activation %d does not exist", (int)o->activation);
+    if ((unsigned)o->minimizer > BPCN_ADAM)
+        return fail(BPCN_INVALID, "minimizer %d does not exist", (int)o->minimizer);
+    if ((unsigned)o->precision > BPCN_FLOAT64)
+        return fail(BPCN_INVALID, "precision %d does not exist", (int)o->precision);
+    if (o->resample != 0 && o->resample != 1)
+        return fail(BPCN_INVALID, "resample is %d, but must be 0 or 1", o->resample);
+    if (!(o->adam_rate > 0 && o->adam_rate < INFINITY))
+        return fail(BPCN_INVALID, "adam_rate is %g, but must be above 0", o->adam_rate);
+    if (!(o->adam_stop >= 0 && o->adam_stop < INFINITY))
+        return fail(BPCN_INVALID, "adam_stop is %g, but must be 0 or more", o->adam_stop);
+    if (o->adam_steps < 1 || o->rounds < 1)
+        return fail(BPCN_INVALID, "adam_steps and rounds must be at least 1");
+    if (o->adam_steps > 1000000000 || o->rounds > 1000000000)
+        return fail(BPCN_INVALID, "adam_steps and rounds must be at most 1000000000");
+    if (o->threads < 0 || o->threads > 1024)
+        return fail(BPCN_INVALID, "threads is %d, but must be 0 to 1024", o->threads);
+    return BPCN_OK;
+}
+
+bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
+{
+    if (given == NULL)
+        return fail(BPCN_INVALID, "options is NULL");
+    if (given->size != sizeof *o)
+        return fail(BPCN_INVALID, "options.size is %zu, but must come from bpcn_options_default", given->size);
+    *o = *given;
+    if (o->sigma_data == 0)
+        o->sigma_data = o->sigma_x;
+    bpcn_status status = check_shape(o);
+    if (status == BPCN_OK)
+        status = check_sigma("sigma_w", o->sigma_w);
+    if (status == BPCN_OK)
+        status = check_sigma("sigma_x", o->sigma_x);
+    if (status == BPCN_OK)
+        status = check_sigma("sigma_data", o->sigma_data);
+    return status == BPCN_OK ? check_choices(o) : status;
+}
+
+bpcn_status read_options_check(bpcn_minimizer minimizer, const bpcn_read_options *given, bpcn_read_options *o)
+{
+    *o = bpcn_read_options_default();
+    if (given == NULL)
+        return BPCN_OK;
+    if (given->size != sizeof *o)
+        return fail(BPCN_INVALID, "read options.size is %zu, but must come from bpcn_read_options_default",
+                    given->size);
+    *o = *given;
+    if ((unsigned)o->objective > BPCN_OBJECTIVE_PAPER)
+        return fail(BPCN_INVALID, "objective %d does not exist", (int)o->objective);
+    if (o->objective == BPCN_OBJECTIVE_MARGINAL && minimizer == BPCN_ADAM)
+        return fail(BPCN_INVALID, "the marginal objective wants the L-BFGS minimiser, this memory uses Adam");
+    if (!(o->noise < 1e18))
+        return fail(BPCN_INVALID, "noise is %g, but must be a number below 1e18", o->noise);
+    return BPCN_OK;
+}

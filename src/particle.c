@@ -1,0 +1,202 @@
+/*
+ * The energy of one network and its gradient (compiled per precision).
+ *
+ *   s_l = sx^2 + z_{l+1} U_l z_{l+1}'        e_l = x_l - z_{l+1} mean_l
+ *   E   = sum_l [ d_l/2 log(2 pi s_l) + |e_l|^2 / (2 s_l) ] + the same at the top
+ *   dE/dz_{l+1} = [ (d_l - |e|^2/s) z U - e mean' ] / s,   dE/dx_l += e_l / s_l
+ *
+ * Vectors are `real`; s, |e|^2 and E are double, because energies of 10,000s are compared to 1e-3.
+ * A layer costs two passes over its mean and two over its triangular root.
+ */
+#include "particle.h"
+
+#include "activation.h"
+#include "alloc.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double log_two_pi = 1.83787706640934548356;
+
+struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0)
+{
+    size_t hidden = 1, below = model->width[0], code = model->code_dim;
+    for (size_t l = 1; l <= model->options.layers; l++)
+        hidden = model->width[l] > hidden ? model->width[l] : hidden;
+    below = hidden > below ? hidden : below;
+    size_t per_row = 4 * hidden + below + code + (with_x0 ? model->width[0] : 0);
+    struct workspace *work = alloc_zeroed(1, sizeof *work);
+    real *block = alloc_zeroed(rows, per_row * sizeof *block);
+    double *doubles = alloc_zeroed(rows, 3 * sizeof *doubles);
+    if (work == NULL || block == NULL || doubles == NULL) {
+        free(work);
+        free(block);
+        free(doubles);
+        return NULL;
+    }
+    work->rows = rows;
+    work->z = block;
+    work->slope = work->z + rows * hidden;
+    work->spread = work->slope + rows * hidden;
+    work->pull = work->spread + rows * hidden;
+    work->error = work->pull + rows * hidden;
+    work->grad = work->error + rows * below;
+    work->grad_x0 = with_x0 ? work->grad + rows * code : NULL;
+    work->energy = doubles;
+    work->s = doubles + rows;
+    work->weight = doubles + 2 * rows;
+    return work;
+}
+
+void workspace_free(struct workspace *work)
+{
+    if (work == NULL)
+        return;
+    free(work->z);
+    free(work->energy);
+    free(work);
+}
+
+/* z and slope of layer l for the whole batch, gathered from the codes. */
+static void activate_layer(const struct model *model, size_t l, size_t n, const real *h, struct workspace *work)
+{
+    size_t width = model->width[l];
+    for (size_t i = 0; i < n; i++)
+        activate(model->options.activation, width, h + i * model->code_dim + model->offset[l], work->z + i * width,
+                 work->slope + i * width);
+}
+
+/* error = target - error where known, else 0 */
+static void subtract_from(size_t n, const real *restrict target, const unsigned char *known, real *restrict error)
+{
+    if (known == NULL)
+        for (size_t j = 0; j < n; j++)
+            error[j] = target[j] - error[j];
+    else
+        for (size_t j = 0; j < n; j++)
+            error[j] = known[j] ? target[j] - error[j] : 0;
+}
+
+/* The target of layer l for row i: the observation, or the code's own activations. */
+static const real *row_of(const struct model *model, const struct batch *batch, size_t l, size_t i)
+{
+    return l == 0 ? batch->x0[i] : batch->h + i * model->code_dim + model->offset[l];
+}
+
+/* out += e / s */
+static void add_scaled(size_t n, double s, const real *restrict e, real *restrict out)
+{
+    real factor = (real)(1 / s);
+    for (size_t j = 0; j < n; j++)
+        out[j] += factor * e[j];
+}
+
+/* out = slope (weight * spread - pull / s) */
+static void upward_gradient(size_t n, double weight, double s, const real *restrict slope, const real *restrict spread,
+                            const real *restrict pull, real *restrict out)
+{
+    real w = (real)weight, factor = (real)(1 / s);
+    for (size_t j = 0; j < n; j++)
+        out[j] = slope[j] * (w * spread[j] - factor * pull[j]);
+}
+
+/* Adds layer l's terms to the energies and leaves each row's error, s and weight. */
+static void layer_energy(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
+                         double *energy, struct fit *fit)
+{
+    size_t above = model->width[l + 1], below = model->width[l];
+    for (size_t i = 0; i < batch->n; i++) {
+        const unsigned char *known = l == 0 && batch->known ? batch->known[i] : NULL;
+        real *error = work->error + i * below;
+        subtract_from(below, row_of(model, batch, l, i), known, error);
+        double squares = sum_of_squares(below, error);
+        double variance = noise_variance(model, l) + sum_of_squares(above, work->spread + i * above);
+        double count = l == 0 ? batch->count[i] : (double)below;
+        double s = variance + (l == 0 ? batch->extra[i] : 0);
+        energy[i] += 0.5 * (count * (log_two_pi + log(s)) + squares / s);
+        work->s[i] = s;
+        work->weight[i] = (count - squares / s) / s;
+        if (l == 0 && fit != NULL)
+            fit[i] = (struct fit){squares, variance};
+    }
+}
+
+/* Turns layer l's errors into the gradient over x_{l+1} (set) and over x_l (added). */
+static void layer_gradient(const struct model *model, const struct layer *layer, size_t l, size_t n,
+                           struct workspace *work, real *grad, real *grad_x0)
+{
+    size_t above = layer->above, below = layer->below, code = model->code_dim;
+    triangle_apply_back(n, above, layer->root_real, work->spread);
+    matmul_transposed(n, above, below, work->error, layer->mean, work->pull);
+    for (size_t i = 0; i < n; i++) {
+        real *up = grad + i * code + model->offset[l + 1];
+        const real *error = work->error + i * below;
+        upward_gradient(above, work->weight[i], work->s[i], work->slope + i * above, work->spread + i * above,
+                        work->pull + i * above, up);
+        if (l > 0)
+            add_scaled(below, work->s[i], error, grad + i * code + model->offset[l]);
+        else if (grad_x0 != NULL)
+            add_scaled(below, work->s[i], error, grad_x0 + i * below);
+    }
+}
+
+/* The top layer: x_L ~ N(mean, (sx^2 + variance) I). Without hidden layers it is the sensory one. */
+static void top_energy(const struct model *model, const struct particle *particle, const struct batch *batch,
+                       struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit)
+{
+    size_t top = model->options.layers, width = top_width(model);
+    for (size_t i = 0; i < batch->n; i++) {
+        const unsigned char *known = top == 0 && batch->known ? batch->known[i] : NULL;
+        real *error = work->error;
+        for (size_t j = 0; j < width; j++)
+            error[j] = (real)particle->top_mean[j];
+        subtract_from(width, row_of(model, batch, top, i), known, error);
+        double squares = sum_of_squares(width, error);
+        double variance = noise_variance(model, top) + particle->top_variance;
+        double count = top == 0 ? batch->count[i] : (double)width;
+        double s = variance + (top == 0 ? batch->extra[i] : 0);
+        energy[i] += 0.5 * (count * (log_two_pi + log(s)) + squares / s);
+        if (top > 0 && grad != NULL)
+            add_scaled(width, s, error, grad + i * model->code_dim + model->offset[top]);
+        if (top == 0 && grad_x0 != NULL)
+            add_scaled(width, s, error, grad_x0 + i * width);
+        if (top == 0 && fit != NULL)
+            fit[i] = (struct fit){squares, variance};
+    }
+}
+
+void particle_evaluate(const struct model *model, const struct particle *particle, const struct batch *batch,
+                       struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit)
+{
+    size_t n = batch->n;
+    memset(energy, 0, n * sizeof *energy);
+    if (grad_x0 != NULL)
+        memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
+    for (size_t l = 0; l < model->options.layers; l++) {
+        const struct layer *layer = &particle->layer[l];
+        activate_layer(model, l + 1, n, batch->h, work);
+        matmul(n, layer->above, layer->below, work->z, layer->mean, work->error);
+        memcpy(work->spread, work->z, n * layer->above * sizeof *work->z);
+        triangle_apply(n, layer->above, layer->root_real, work->spread);
+        layer_energy(model, batch, l, work, energy, fit);
+        if (grad != NULL)
+            layer_gradient(model, layer, l, n, work, grad, grad_x0);
+    }
+    top_energy(model, particle, batch, work, energy, grad, grad_x0, fit);
+}
+
+void particle_predict(const struct model *model, const struct particle *particle, size_t n, const real *h,
+                      struct workspace *work, real *out)
+{
+    if (model->options.layers == 0) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < model->width[0]; j++)
+                out[i * model->width[0] + j] = (real)particle->top_mean[j];
+        return;
+    }
+    const struct layer *layer = &particle->layer[0];
+    activate_layer(model, 1, n, h, work);
+    matmul(n, layer->above, layer->below, work->z, layer->mean, out);
+}

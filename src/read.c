@@ -1,0 +1,284 @@
+/*
+ * read (compiled per precision).
+ *
+ * The code is sought in each particle that could win, from its own top-down start, through stages
+ * that add less and less variance to s_0; the best one is then polished under the mixture. What
+ * is not known is integrated out (BPCN_OBJECTIVE_MARGINAL): the residual and the log s_0 term run
+ * over the known entries. A query without a mask is taken as noisy, and the noise variance, unless
+ * given, is estimated along the way from what the code leaves unexplained.
+ */
+#include "reader.h"
+
+#include "alloc.h"
+#include "random.h"
+#include "start.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stage {
+    double extra;
+    size_t iterations;
+};
+static const struct stage annealing[] = {{0.03, 40}, {0.001, 40}, {0, 400}};
+enum { ANNEALING_STAGES = 3, ESTIMATES = 8, ESTIMATE_ITERATIONS = 25, MOST_ITERATIONS = 400 };
+
+/* A search in progress: which rows, and what their stages are. */
+struct search {
+    struct reader *reader;
+    const size_t *subset;   /* row of the minimiser -> row of the reader */
+    unsigned char *settled; /* [n]: the noise estimate no longer moves */
+    enum { ANNEAL, GIVEN, ESTIMATE, POLISH } plan;
+    double given; /* noise variance of the known entries */
+};
+
+static void evaluate(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
+{
+    struct search *s = context;
+    size_t mapped[BATCH];
+    for (size_t i = 0; i < n; i++)
+        mapped[i] = s->subset[rows[i]];
+    problem_evaluate(s->reader->problem, n, mapped, points, energy, grad, NULL);
+}
+
+static double mean_square(const struct reader *r, size_t i)
+{
+    double sum = 0;
+    size_t dim = r->model->width[0];
+    for (size_t j = 0; j < dim; j++)
+        sum += (double)r->x[i * dim + j] * (double)r->x[i * dim + j];
+    return sum / (double)dim;
+}
+
+/* The noise that best explains what the code leaves over; starts as if all were noise. */
+static size_t estimate_noise(struct search *s, size_t i, size_t stage)
+{
+    struct problem *p = s->reader->problem;
+    if (stage == 0) {
+        p->extra[i] = mean_square(s->reader, i);
+        s->settled[i] = 0;
+        return ESTIMATE_ITERATIONS;
+    }
+    if (s->settled[i])
+        return 0;
+    double before = p->extra[i], now = fmax(0, p->fit[i].squares / p->count[i] - p->fit[i].variance);
+    p->extra[i] = now;
+    s->settled[i] = stage >= ESTIMATES || fabs(now - before) <= 0.02 * before;
+    return s->settled[i] ? MOST_ITERATIONS : ESTIMATE_ITERATIONS;
+}
+
+static size_t enter(void *context, size_t row, size_t stage)
+{
+    struct search *s = context;
+    size_t i = s->subset[row];
+    double *extra = &s->reader->problem->extra[i];
+    switch (s->plan) {
+    case ANNEAL:
+        if (stage == ANNEALING_STAGES)
+            return 0;
+        *extra = s->given + annealing[stage].extra;
+        return annealing[stage].iterations;
+    case GIVEN:
+        *extra = s->given;
+        return stage == 0 ? MOST_ITERATIONS : 0;
+    case ESTIMATE:
+        return estimate_noise(s, i, stage);
+    case POLISH:
+        break;
+    }
+    return stage == 0 ? MOST_ITERATIONS : 0;
+}
+
+static bpcn_status minimize(struct search *s, size_t rows, real *points, struct outcome *outcome)
+{
+    struct objective objective = {s, s->reader->model->code_dim, evaluate, enter};
+    return lbfgs_minimize(&objective, rows, BATCH, points, outcome);
+}
+
+static void start_rows(struct reader *r, const struct particle *particle, size_t rows, const size_t *subset,
+                       real *points)
+{
+    size_t code = r->model->code_dim;
+    for (size_t i = 0; i < rows; i++)
+        if (r->model->options.activation == BPCN_RELU)
+            start_random(r->model, stream_id(STREAM_START, UINT64_MAX - subset[i], 0), points + i * code);
+        else if (i == 0)
+            start_top_down(r->model, particle, r->problem->work, points);
+        else
+            memcpy(points + i * code, points, code * sizeof *points);
+}
+
+/* No code can have a lower energy in this particle: every residual 0, every variance the noise. */
+static double least_energy(const struct reader *r, const struct particle *particle, size_t i)
+{
+    const double two_pi = 6.283185307179586477;
+    const struct model *m = r->model;
+    size_t top = m->options.layers;
+    double sum = 0;
+    for (size_t l = 0; l <= top; l++) {
+        double count = l == 0 ? r->problem->count[i] : (double)m->width[l];
+        double s = noise_variance(m, l) + (l == top ? particle->top_variance : 0) + (l == 0 ? r->problem->extra[i] : 0);
+        sum += 0.5 * count * log(two_pi * s);
+    }
+    return sum;
+}
+
+/* Room for the search of one particle after the other. */
+struct trial {
+    size_t *subset;          /* [n] */
+    real *points;            /* [n x code_dim] */
+    struct outcome *outcome; /* [n] */
+    double *extra;           /* [n]: of the best so far */
+    unsigned char *settled;  /* [n] */
+};
+
+static void trial_free(struct trial *t)
+{
+    free(t->subset);
+    free(t->points);
+    free(t->outcome);
+    free(t->extra);
+    free(t->settled);
+}
+
+static int trial_create(struct trial *t, size_t n, size_t code)
+{
+    t->subset = alloc_zeroed(n, sizeof *t->subset);
+    t->points = alloc_zeroed(n, code * sizeof *t->points);
+    t->outcome = alloc_zeroed(n, sizeof *t->outcome);
+    t->extra = alloc_zeroed(n, sizeof *t->extra);
+    t->settled = alloc_zeroed(n, 1);
+    return t->subset && t->points && t->outcome && t->extra && t->settled ? 0 : -1;
+}
+
+/* Keeps what particle k found for a row if it beats the best so far. */
+static void keep_better(struct reader *r, struct trial *t, size_t at, size_t k, int first)
+{
+    size_t i = t->subset[at], code = r->model->code_dim;
+    const double *log_w = r->model->log_weights;
+    double mine = log_w[k] - t->outcome[at].energy;
+    size_t evaluations = r->outcome[i].evaluations + t->outcome[at].evaluations;
+    if (first || mine > log_w[r->particle[i]] - r->outcome[i].energy) {
+        memcpy(r->codes + i * code, t->points + at * code, code * sizeof *t->points);
+        r->outcome[i] = t->outcome[at];
+        r->particle[i] = k;
+        t->extra[i] = r->problem->extra[i];
+    }
+    r->outcome[i].evaluations = evaluations;
+}
+
+/* Searches particle k for every row that it could win. */
+static bpcn_status search_particle(struct reader *r, struct search *s, struct trial *t, size_t k, int first)
+{
+    const struct particle *particle = &r->model->particles[k];
+    const double *log_w = r->model->log_weights;
+    size_t rows = 0;
+    for (size_t i = 0; i < r->request->n; i++)
+        if (first || log_w[k] - least_energy(r, particle, i) > log_w[r->particle[i]] - r->outcome[i].energy)
+            t->subset[rows++] = i;
+    if (rows == 0)
+        return BPCN_OK;
+    r->problem->particle = particle;
+    s->subset = t->subset;
+    start_rows(r, particle, rows, t->subset, t->points);
+    bpcn_status status = minimize(s, rows, t->points, t->outcome);
+    for (size_t at = 0; status == BPCN_OK && at < rows; at++)
+        keep_better(r, t, at, k, first);
+    return status;
+}
+
+/* From the best codes, under the mixture (or the only particle), with the noise as found. */
+static bpcn_status polish(struct reader *r, struct search *s, struct trial *t)
+{
+    size_t n = r->request->n;
+    for (size_t i = 0; i < n; i++)
+        t->subset[i] = i;
+    s->subset = t->subset;
+    s->plan = POLISH;
+    r->problem->particle = r->model->options.particles > 1 ? NULL : &r->model->particles[0];
+    bpcn_status status = minimize(s, n, r->codes, t->outcome);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        t->outcome[i].evaluations += r->outcome[i].evaluations;
+        r->outcome[i] = t->outcome[i];
+    }
+    return status;
+}
+
+/* The codes of all rows: particle by particle from the heaviest, then under the mixture. */
+static bpcn_status infer(struct reader *r, struct search *s, struct trial *t)
+{
+    size_t heaviest = model_heaviest(r->model);
+    bpcn_status status = search_particle(r, s, t, heaviest, 1);
+    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
+        if (k != heaviest)
+            status = search_particle(r, s, t, k, 0);
+    memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
+    if (status == BPCN_OK && r->model->options.particles > 1)
+        status = polish(r, s, t);
+    return status;
+}
+
+/* The paper's rounds with our minimiser: best code, best observation, until neither moves. */
+static bpcn_status iterate_modes(struct reader *r, struct search *s, struct trial *t)
+{
+    size_t entries = r->request->n * r->model->width[0];
+    real *before = alloc_zeroed(entries, sizeof *before);
+    bpcn_status status = before ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t round = 1; status == BPCN_OK && round < r->model->options.rounds; round++) {
+        double moved = 0;
+        memcpy(before, r->x, entries * sizeof *before);
+        reader_answer(r, 1);
+        for (size_t j = 0; j < entries; j++)
+            moved = fmax(moved, fabs((double)(r->x[j] - before[j])));
+        if (moved <= 1e-4)
+            break;
+        status = polish(r, s, t);
+    }
+    free(before);
+    return status;
+}
+
+static bpcn_status search(struct reader *r)
+{
+    struct trial t = {0};
+    const bpcn_read_options *o = &r->request->options;
+    int marginal = objective_of(r->model, o) == BPCN_OBJECTIVE_MARGINAL, masked = r->request->known != NULL;
+    struct search s = {.reader = r, .given = marginal && o->noise > 0 ? o->noise * o->noise : 0};
+    s.plan = masked || !marginal ? ANNEAL : o->noise < 0 ? ESTIMATE : GIVEN;
+    bpcn_status status = BPCN_NO_MEMORY;
+    if (trial_create(&t, r->request->n, r->model->code_dim) == 0) {
+        s.settled = t.settled;
+        status = infer(r, &s, &t);
+    }
+    if (status == BPCN_OK && !marginal && !masked && r->request->answers != NULL)
+        status = iterate_modes(r, &s, &t);
+    trial_free(&t);
+    return status;
+}
+
+bpcn_status core_read(const struct model *model, const struct read_request *request)
+{
+    struct reader r;
+    int adam = model->options.minimizer == BPCN_ADAM;
+    bpcn_status status = BPCN_NO_MEMORY;
+    if (reader_create(&r, model, request) == 0)
+        status = adam ? paper_read(&r) : search(&r);
+    for (size_t i = 0; status == BPCN_OK && i < request->n; i++)
+        if (!isfinite(r.outcome[i].energy))
+            status = BPCN_NUMERIC;
+    if (status == BPCN_OK) {
+        if (request->info != NULL)
+            reader_report(&r);
+        if (request->codes != NULL)
+            memcpy(request->codes, r.codes, request->n * model->code_dim * sizeof *r.codes);
+        if (request->answers != NULL) {
+            int noisy = objective_of(model, &request->options) == BPCN_OBJECTIVE_MARGINAL && request->options.noise > 0;
+            if (!adam)
+                reader_answer(&r, noisy || request->known == NULL);
+            memcpy(request->answers, r.x, request->n * model->width[0] * sizeof *r.x);
+        }
+    }
+    reader_free(&r);
+    return status;
+}

@@ -1,0 +1,201 @@
+/* Set-up, answers and reports of a read (compiled per precision). */
+#include "reader.h"
+
+#include "alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bpcn_objective objective_of(const struct model *model, const bpcn_read_options *options)
+{
+    if (options->objective != BPCN_OBJECTIVE_DEFAULT)
+        return options->objective;
+    return model->options.minimizer == BPCN_ADAM ? BPCN_OBJECTIVE_PAPER : BPCN_OBJECTIVE_MARGINAL;
+}
+
+static size_t known_entries(size_t dim, const unsigned char *known)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < dim; j++)
+        count += known[j] != 0;
+    return count;
+}
+
+/* x = the queries, with 0 where nothing is known and the query's entry is no number. */
+static void take_queries(struct reader *r)
+{
+    size_t dim = r->model->width[0], n = r->request->n;
+    const unsigned char *known = r->request->known;
+    int marginal = objective_of(r->model, &r->request->options) == BPCN_OBJECTIVE_MARGINAL;
+    memcpy(r->x, r->request->query, n * dim * sizeof *r->x);
+    for (size_t i = 0; i < n; i++) {
+        r->problem->x0[i] = r->x + i * dim;
+        if (known == NULL)
+            continue;
+        r->problem->known[i] = known + i * dim;
+        if (marginal)
+            r->problem->count[i] = (double)known_entries(dim, known + i * dim);
+        for (size_t j = 0; j < dim; j++)
+            if (!known[i * dim + j] && !isfinite(r->x[i * dim + j]))
+                r->x[i * dim + j] = 0;
+    }
+}
+
+int reader_create(struct reader *r, const struct model *model, const struct read_request *request)
+{
+    size_t particles = model->options.particles, n = request->n, dim = model->width[0];
+    size_t buffered = particles > 1 ? particles : BATCH;
+    *r = (struct reader){.model = model, .request = request};
+    r->problem = problem_create(model, n, request->known != NULL, 0);
+    r->x = alloc_zeroed(n, dim * sizeof *r->x);
+    r->codes = alloc_zeroed(n, model->code_dim * sizeof *r->codes);
+    r->outcome = alloc_zeroed(n, sizeof *r->outcome);
+    r->particle = alloc_zeroed(n, sizeof *r->particle);
+    r->share = alloc_zeroed(particles, sizeof *r->share);
+    r->fits = alloc_zeroed(particles, sizeof *r->fits);
+    r->predictions = alloc_zeroed(buffered + 1, dim * sizeof *r->predictions);
+    if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->share || !r->fits || !r->predictions)
+        return -1;
+    r->blend = r->predictions + buffered * dim;
+    take_queries(r);
+    return 0;
+}
+
+void reader_free(struct reader *r)
+{
+    problem_free(r->problem);
+    free(r->x);
+    free(r->codes);
+    free(r->outcome);
+    free(r->particle);
+    free(r->share);
+    free(r->fits);
+    free(r->predictions);
+}
+
+/* x = prediction where the mask allows; returns the largest change. */
+static double put(const struct reader *r, size_t i, int all, const real *prediction)
+{
+    size_t dim = r->model->width[0];
+    const unsigned char *known = all || r->request->known == NULL ? NULL : r->request->known + i * dim;
+    double moved = 0;
+    for (size_t j = 0; j < dim; j++) {
+        real *entry = &r->x[i * dim + j];
+        if (known != NULL && known[j])
+            continue;
+        moved = fmax(moved, fabs((double)(prediction[j] - *entry)));
+        *entry = prediction[j];
+    }
+    return moved;
+}
+
+/* One particle: its prediction, in batches. */
+static void answer_alone(struct reader *r, int all)
+{
+    size_t n = r->request->n, dim = r->model->width[0];
+    for (size_t first = 0; first < n; first += BATCH) {
+        size_t rows = n - first < BATCH ? n - first : BATCH;
+        particle_predict(r->model, &r->model->particles[0], rows, r->codes + first * r->model->code_dim,
+                         r->problem->work, r->predictions);
+        for (size_t i = 0; i < rows; i++)
+            put(r, first + i, all, r->predictions + i * dim);
+    }
+}
+
+/* The precision-weighted mean of the particles' predictions: where the mixture's gradient over x0
+   vanishes for these responsibilities. */
+static void blend_predictions(struct reader *r)
+{
+    size_t particles = r->model->options.particles, dim = r->model->width[0];
+    double total = 0;
+    for (size_t k = 0; k < particles; k++)
+        total += r->share[k] / r->fits[k].variance;
+    for (size_t j = 0; j < dim; j++) {
+        double sum = 0;
+        for (size_t k = 0; k < particles; k++)
+            sum += r->share[k] / r->fits[k].variance * (double)r->predictions[k * dim + j];
+        r->blend[j] = (real)(sum / total);
+    }
+}
+
+/* A mixture: the fixed point x0 = blend(responsibilities at x0), a mean shift. */
+static void answer_mixed(struct reader *r, size_t i, int all)
+{
+    const struct model *model = r->model;
+    size_t dim = model->width[0];
+    double energy, count = (double)dim, nothing = 0;
+    const real *row = r->x + i * dim, *code = r->codes + i * model->code_dim;
+    struct batch batch = {1, &row, NULL, &count, &nothing, code};
+    for (size_t k = 0; k < model->options.particles; k++) {
+        particle_predict(model, &model->particles[k], 1, code, r->problem->work, r->predictions + k * dim);
+        particle_evaluate(model, &model->particles[k], &batch, r->problem->work, &energy, NULL, NULL, &r->fits[k]);
+    }
+    r->problem->particle = NULL;
+    problem_evaluate(r->problem, 1, &i, code, &energy, NULL, r->share);
+    for (int round = 0; round < 100; round++) {
+        blend_predictions(r);
+        if (put(r, i, all, r->blend) <= 1e-6)
+            return;
+        mixture_evaluate(model, &batch, r->problem->work, &energy, NULL, NULL, r->share);
+    }
+}
+
+void reader_answer(struct reader *r, int all)
+{
+    if (r->model->options.particles == 1)
+        answer_alone(r, all);
+    else
+        for (size_t i = 0; i < r->request->n; i++)
+            answer_mixed(r, i, all);
+}
+
+/* Fills r->particle: the most responsible one for each code, judged on the queries. */
+static void find_responsible(struct reader *r)
+{
+    size_t particles = r->model->options.particles;
+    double energy;
+    r->problem->particle = NULL;
+    for (size_t i = 0; particles > 1 && i < r->request->n; i++) {
+        problem_evaluate(r->problem, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, r->share);
+        r->particle[i] = 0;
+        for (size_t k = 1; k < particles; k++)
+            if (r->share[k] > r->share[r->particle[i]])
+                r->particle[i] = k;
+    }
+}
+
+/* 1 for an answer of which nothing is unknown but the noise, and which explains the query as well
+   as noise allows; towards 0 as the weights along its code are unexplored or the query disagrees. */
+static double familiarity(double noise, const struct fit *fit, double extra, double count)
+{
+    double discrepancy = count > 0 ? fit->squares / (count * (fit->variance + extra)) : 0;
+    return noise / fit->variance / fmax(1, discrepancy);
+}
+
+void reader_report(struct reader *r)
+{
+    struct problem *p = r->problem;
+    size_t dim = r->model->width[0];
+    double energy;
+    for (size_t i = 0; i < r->request->n; i++)
+        p->x0[i] = (const real *)r->request->query + i * dim;
+    find_responsible(r);
+    for (size_t i = 0; i < r->request->n; i++) {
+        size_t known = r->request->known ? known_entries(dim, r->request->known + i * dim) : dim;
+        p->particle = &r->model->particles[r->particle[i]];
+        problem_evaluate(p, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, NULL);
+        r->request->info[i] = (bpcn_read_info){
+            .energy = r->outcome[i].energy,
+            .log_density = -r->outcome[i].energy,
+            .familiarity = familiarity(noise_variance(r->model, 0), &p->fit[i], p->extra[i], (double)known),
+            .noise = sqrt(p->extra[i]),
+            .residual = known > 0 ? sqrt(p->fit[i].squares / (double)known) : 0,
+            .evaluations = r->outcome[i].evaluations,
+            .particle = r->particle[i],
+            .converged = r->outcome[i].converged,
+        };
+    }
+    for (size_t i = 0; i < r->request->n; i++)
+        p->x0[i] = r->x + i * dim;
+}

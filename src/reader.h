@@ -1,0 +1,40 @@
+/* What every way of reading shares: the rows at hand, their codes, the answers and the report. */
+#ifndef BPCN_READER_H
+#define BPCN_READER_H
+
+#include "core_real.h"
+#include "problem.h"
+
+struct reader {
+    const struct model *model;
+    const struct read_request *request;
+    struct problem *problem;
+    real *x;                 /* [n x dim]: the observations being explained, then the answers */
+    real *codes;             /* [n x code_dim] */
+    struct outcome *outcome; /* [n]: energy and convergence of the codes; evaluations in all */
+    size_t *particle;        /* [n]: which one answers */
+    double *share;           /* [particles]: responsibilities of one row */
+    struct fit *fits;        /* [particles]: of one row */
+    real *predictions;       /* [particles x dim], or [BATCH x dim] for one particle */
+    real *blend;             /* [dim]: their weighted mean */
+};
+
+/* Copies the queries into x; the mask and the counts follow the request. Returns -1 when out of
+   memory; free in any case. */
+int reader_create(struct reader *r, const struct model *model, const struct read_request *request);
+void reader_free(struct reader *r);
+
+/* Replaces x by the most probable observations given the codes. Entries that the mask says are
+   known stay, unless `all` is set. */
+void reader_answer(struct reader *r, int all);
+
+/* Fills the request's info from codes, outcome and the queries themselves. */
+void reader_report(struct reader *r);
+
+/* The objective a request asks for. */
+bpcn_objective objective_of(const struct model *model, const bpcn_read_options *options);
+
+/* One read by the paper's minimiser and schedule: fills codes, x and outcome. */
+bpcn_status paper_read(struct reader *r);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * The files that compute with `real` are compiled twice, for float and for double (see the
+ * Makefile). This header names the type and gives every function they share a suffix, so that the
+ * two copies can live in one library. A function that another file calls is listed here.
+ */
+#ifndef BPCN_REAL_H
+#define BPCN_REAL_H
+
+#if BPCN_REAL_BITS == 32
+typedef float real;
+#define REAL_NAME(name) name##_f32
+#elif BPCN_REAL_BITS == 64
+typedef double real;
+#define REAL_NAME(name) name##_f64
+#else
+#error "compile with -DBPCN_REAL_BITS=32 or 64"
+#endif
+
+/* linalg.c, activation.c */
+#define matmul REAL_NAME(matmul)
+#define matmul_transposed REAL_NAME(matmul_transposed)
+#define rank_update REAL_NAME(rank_update)
+#define triangle_apply REAL_NAME(triangle_apply)
+#define triangle_apply_back REAL_NAME(triangle_apply_back)
+#define dot REAL_NAME(dot)
+#define axpy REAL_NAME(axpy)
+#define sum_of_squares REAL_NAME(sum_of_squares)
+#define activate REAL_NAME(activate)
+/* particle.c, mixture.c, block.c, problem.c */
+#define workspace_create REAL_NAME(workspace_create)
+#define workspace_free REAL_NAME(workspace_free)
+#define particle_evaluate REAL_NAME(particle_evaluate)
+#define particle_predict REAL_NAME(particle_predict)
+#define mixture_evaluate REAL_NAME(mixture_evaluate)
+#define block_create REAL_NAME(block_create)
+#define block_free REAL_NAME(block_free)
+#define block_evaluate REAL_NAME(block_evaluate)
+#define problem_create REAL_NAME(problem_create)
+#define problem_free REAL_NAME(problem_free)
+#define problem_evaluate REAL_NAME(problem_evaluate)
+/* start.c, adam.c, lbfgs.c */
+#define start_random REAL_NAME(start_random)
+#define start_top_down REAL_NAME(start_top_down)
+#define adam_minimize REAL_NAME(adam_minimize)
+#define lbfgs_minimize REAL_NAME(lbfgs_minimize)
+/* update.c */
+#define update_create REAL_NAME(update_create)
+#define update_free REAL_NAME(update_free)
+#define particle_update REAL_NAME(particle_update)
+#define particle_holds REAL_NAME(particle_holds)
+#define layer_refresh REAL_NAME(layer_refresh)
+/* the operations; reader.c, paper.c */
+#define paper_read REAL_NAME(paper_read)
+#define reader_create REAL_NAME(reader_create)
+#define reader_free REAL_NAME(reader_free)
+#define reader_answer REAL_NAME(reader_answer)
+#define reader_report REAL_NAME(reader_report)
+#define objective_of REAL_NAME(objective_of)
+#define core_write REAL_NAME(core_write)
+#define core_remove REAL_NAME(core_remove)
+#define core_read REAL_NAME(core_read)
+#define core_energy REAL_NAME(core_energy)
+#define core_forget REAL_NAME(core_forget)
+#define core_table REAL_NAME(core)
+#define core_sample REAL_NAME(core_sample)
+
+#endif

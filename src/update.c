@@ -1,0 +1,114 @@
+/*
+ * The conjugate update (compiled per precision). With z = f(x_{l+1}), e = x_l - z mean_l:
+ *
+ *   k = U z',  a = s + z U z',  mean += k e / a,  U -= k k' / a
+ *
+ * and the inverse is the same with -s for s. The gain k and the root of U are float64, so that a
+ * million updates leave U as exact as one; mean and e are `real`, the precision they are used in.
+ */
+#include "update.h"
+
+#include "activation.h"
+#include "alloc.h"
+#include "linalg.h"
+#include "root.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct update *update_create(const struct model *model)
+{
+    size_t widest = 1;
+    for (size_t l = 0; l <= model->options.layers; l++)
+        widest = model->width[l] > widest ? model->width[l] : widest;
+    struct update *u = alloc_zeroed(1, sizeof *u);
+    double *doubles = alloc_zeroed(widest, 3 * sizeof *doubles);
+    real *reals = alloc_zeroed(widest, 4 * sizeof *reals);
+    if (u == NULL || doubles == NULL || reals == NULL) {
+        free(u);
+        free(doubles);
+        free(reals);
+        return NULL;
+    }
+    *u = (struct update){doubles,        doubles + widest,   doubles + 2 * widest, reals,
+                         reals + widest, reals + 2 * widest, reals + 3 * widest};
+    return u;
+}
+
+void update_free(struct update *u)
+{
+    if (u == NULL)
+        return;
+    free(u->z);
+    free(u->activation);
+    free(u);
+}
+
+void layer_refresh(struct layer *layer)
+{
+    size_t n = layer->above;
+    for (size_t j = 0; j < n; j++) {
+        const double *row = layer->root + root_row(n, j);
+        real *out = (real *)layer->root_real + j * n;
+        for (size_t i = j; i < n; i++)
+            out[i] = (real)row[i - j];
+    }
+}
+
+/* u->activation = f(x_{l+1}), and u->z the same in double. */
+static void activate_above(const struct model *model, size_t l, const real *code, struct update *u)
+{
+    size_t above = model->width[l + 1];
+    activate(model->options.activation, above, code + model->offset[l + 1], u->activation, u->slope);
+    for (size_t j = 0; j < above; j++)
+        u->z[j] = (double)u->activation[j];
+}
+
+static void layer_update(const struct model *model, struct layer *layer, size_t l, const real *target, int sign,
+                         struct update *u)
+{
+    size_t above = layer->above, below = layer->below;
+    matmul(1, above, below, u->activation, layer->mean, u->error);
+    for (size_t j = 0; j < below; j++)
+        u->error[j] = target[j] - u->error[j];
+    double a = root_condition(above, sign * noise_variance(model, l), u->z, layer->root, u->gain, u->work);
+    for (size_t j = 0; j < above; j++)
+        u->gain_real[j] = (real)(u->gain[j] / a);
+    rank_update(1, above, below, u->gain_real, u->error, layer->mean);
+    layer_refresh(layer);
+}
+
+static void top_update(const struct model *model, struct particle *particle, const real *target, int sign)
+{
+    size_t top = model->options.layers;
+    double noise = sign * noise_variance(model, top), old = particle->top_variance;
+    double variance = 1 / (1 / old + 1 / noise);
+    for (size_t j = 0; j < model->width[top]; j++)
+        particle->top_mean[j] = variance * (particle->top_mean[j] / old + (double)target[j] / noise);
+    particle->top_variance = variance;
+}
+
+static const real *activations(const struct model *model, size_t l, const real *x0, const real *code)
+{
+    return l == 0 ? x0 : code + model->offset[l];
+}
+
+void particle_update(const struct model *model, struct particle *particle, const real *x0, const real *code, int sign,
+                     struct update *u)
+{
+    for (size_t l = 0; l < model->options.layers; l++) {
+        activate_above(model, l, code, u);
+        layer_update(model, &particle->layer[l], l, activations(model, l, x0, code), sign, u);
+    }
+    top_update(model, particle, activations(model, model->options.layers, x0, code), sign);
+}
+
+int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u)
+{
+    for (size_t l = 0; l < model->options.layers; l++) {
+        activate_above(model, l, code, u);
+        if (!(root_variance(model->width[l + 1], particle->layer[l].root, u->z, u->work) < noise_variance(model, l)))
+            return 0;
+    }
+    return particle->top_variance < noise_variance(model, model->options.layers);
+}

@@ -1,0 +1,29 @@
+/* The conjugate update of one particle by one observation with its code, and its inverse. */
+#ifndef BPCN_UPDATE_H
+#define BPCN_UPDATE_H
+
+#include "model.h"
+#include "real.h"
+
+/* Room for one row. */
+struct update {
+    double *z, *gain, *work;              /* [widest] */
+    real *activation, *slope, *gain_real; /* [widest] */
+    real *error;                          /* [widest] */
+};
+
+struct update *update_create(const struct model *model);
+void update_free(struct update *u);
+
+/* sign = 1 conditions on (x0 [dim], code [code_dim]); sign = -1 takes that back, after
+   particle_holds said that it can. */
+void particle_update(const struct model *model, struct particle *particle, const real *x0, const real *code, int sign,
+                     struct update *u);
+
+/* Whether taking (x0, code) back leaves every covariance positive definite. */
+int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u);
+
+/* root_real from root. */
+void layer_refresh(struct layer *layer);
+
+#endif
