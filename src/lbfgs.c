@@ -21,7 +21,6 @@ enum {
     REST = 2         /* successive iterations without progress that count as converged */
 };
 static const double sufficient = 1e-4; /* Armijo */
-static const double tolerance = 1e-3;  /* progress in the energy that counts as none */
 
 struct row {
     size_t index, stage, iterations, allowed, evaluations, tries, resting;
@@ -155,7 +154,7 @@ static void accept(struct row *r, const struct objective *o, const real *point, 
     memcpy(r->grad, grad, o->dim * sizeof *grad);
     r->energy = energy;
     r->iterations++;
-    r->resting = progress <= tolerance ? r->resting + 1 : 0;
+    r->resting = progress <= o->tolerance ? r->resting + 1 : 0;
     if (r->resting >= REST || r->slope == 0)
         next_stage(r, o, 1);
     else if (r->iterations >= r->allowed)
@@ -169,7 +168,7 @@ static void accept(struct row *r, const struct objective *o, const real *point, 
 static void reject(struct row *r, const struct objective *o)
 {
     r->length *= 0.3;
-    if (++r->tries < MOST_TRIES && -r->slope * r->length > 1e-3 * tolerance)
+    if (++r->tries < MOST_TRIES && -r->slope * r->length > 1e-3 * o->tolerance)
         return;
     if (r->pairs > 0) {
         r->pairs = 0;

@@ -10,7 +10,8 @@
 
 struct objective {
     void *context;
-    size_t dim; /* entries of one point */
+    size_t dim;       /* entries of one point */
+    double tolerance; /* progress in the energy that counts as none (L-BFGS) */
     /* energy[i] and grad + i * dim of row rows[i] at points + i * dim, i < n */
     void (*evaluate)(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad);
     /* Prepares the given stage of a row (0 first) and returns how many iterations it may take, 0
@@ -18,6 +19,9 @@ struct objective {
        them. */
     size_t (*enter)(void *context, size_t row, size_t stage);
 };
+
+/* Energies are in the 10,000s; a thousandth of a nat changes no answer. */
+#define ENERGY_TOLERANCE 1e-3
 
 struct outcome {
     double energy; /* at the point returned, under the last stage's function */

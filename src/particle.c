@@ -5,6 +5,9 @@
  *   E   = sum_l [ d_l/2 log(2 pi s_l) + |e_l|^2 / (2 s_l) ] + the same at the top
  *   dE/dz_{l+1} = [ (d_l - |e|^2/s) z U - e mean' ] / s,   dE/dx_l += e_l / s_l
  *
+ * or, when the batch asks for it, the expectation over the weights of the energy that they would
+ * have if they were known, sum_l (|e_l|^2 + d_l z U z') / (2 sx^2): see remove.c.
+ *
  * Vectors are `real`; s, |e|^2 and E are double, because energies of 10,000s are compared to 1e-3.
  * A layer costs two passes over its mean and two over its triangular root.
  */
@@ -102,6 +105,12 @@ static void upward_gradient(size_t n, double weight, double s, const real *restr
         out[j] = slope[j] * (w * spread[j] - factor * pull[j]);
 }
 
+/* -log density of `count` normal numbers with variance s whose squares add up to `squares`. */
+static double gaussian(double count, double squares, double s)
+{
+    return 0.5 * (count * (log_two_pi + log(s)) + squares / s);
+}
+
 /* Adds layer l's terms to the energies and leaves each row's error, s and weight. */
 static void layer_energy(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
                          double *energy, struct fit *fit)
@@ -112,14 +121,14 @@ static void layer_energy(const struct model *model, const struct batch *batch, s
         real *error = work->error + i * below;
         subtract_from(below, row_of(model, batch, l, i), known, error);
         double squares = sum_of_squares(below, error);
-        double variance = noise_variance(model, l) + sum_of_squares(above, work->spread + i * above);
+        double noise = noise_variance(model, l), leverage = sum_of_squares(above, work->spread + i * above);
         double count = l == 0 ? batch->count[i] : (double)below;
-        double s = variance + (l == 0 ? batch->extra[i] : 0);
-        energy[i] += 0.5 * (count * (log_two_pi + log(s)) + squares / s);
-        work->s[i] = s;
-        work->weight[i] = (count - squares / s) / s;
+        double s = noise + leverage + (l == 0 ? batch->extra[i] : 0);
+        energy[i] += batch->expected ? 0.5 * (squares + count * leverage) / noise : gaussian(count, squares, s);
+        work->s[i] = batch->expected ? noise : s;
+        work->weight[i] = batch->expected ? count / noise : (count - squares / s) / s;
         if (l == 0 && fit != NULL)
-            fit[i] = (struct fit){squares, variance};
+            fit[i] = (struct fit){squares, noise + leverage};
     }
 }
 
@@ -156,8 +165,8 @@ static void top_energy(const struct model *model, const struct particle *particl
         double squares = sum_of_squares(width, error);
         double variance = noise_variance(model, top) + particle->top_variance;
         double count = top == 0 ? batch->count[i] : (double)width;
-        double s = variance + (top == 0 ? batch->extra[i] : 0);
-        energy[i] += 0.5 * (count * (log_two_pi + log(s)) + squares / s);
+        double s = batch->expected ? noise_variance(model, top) : variance + (top == 0 ? batch->extra[i] : 0);
+        energy[i] += batch->expected ? 0.5 * squares / s : gaussian(count, squares, s);
         if (top > 0 && grad != NULL)
             add_scaled(width, s, error, grad + i * model->code_dim + model->offset[top]);
         if (top == 0 && grad_x0 != NULL)

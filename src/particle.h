@@ -16,6 +16,7 @@ struct batch {
     const double *count;               /* [n]: entries that log s_0 counts (known ones, or dim) */
     const double *extra;               /* [n]: variance added to s_0 (annealing, query noise) */
     const real *h;                     /* [n x code_dim] */
+    int expected;                      /* 1: the expected energy sum_l (|e_l|^2 + d_l z U z\') / (2 sx^2) instead */
 };
 
 /* How the sensory layer fits, per row. */

@@ -48,7 +48,7 @@ void problem_free(struct problem *p)
 void problem_evaluate(struct problem *p, size_t n, const size_t *rows, const real *codes, double *energy, real *grad,
                       double *responsibility)
 {
-    struct batch batch = {n, p->part.x0, p->part.known, p->part.count, p->part.extra, codes};
+    struct batch batch = {n, p->part.x0, p->part.known, p->part.count, p->part.extra, codes, 0};
     for (size_t i = 0; i < n; i++) {
         p->part.x0[i] = p->x0[rows[i]];
         p->part.count[i] = p->count[rows[i]];

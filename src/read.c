@@ -92,7 +92,7 @@ static size_t enter(void *context, size_t row, size_t stage)
 
 static bpcn_status minimize(struct search *s, size_t rows, real *points, struct outcome *outcome)
 {
-    struct objective objective = {s, s->reader->model->code_dim, evaluate, enter};
+    struct objective objective = {s, s->reader->model->code_dim, ENERGY_TOLERANCE, evaluate, enter};
     return lbfgs_minimize(&objective, rows, BATCH, points, outcome);
 }
 

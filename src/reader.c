@@ -126,7 +126,7 @@ static void answer_mixed(struct reader *r, size_t i, int all)
     size_t dim = model->width[0];
     double energy, count = (double)dim, nothing = 0;
     const real *row = r->x + i * dim, *code = r->codes + i * model->code_dim;
-    struct batch batch = {1, &row, NULL, &count, &nothing, code};
+    struct batch batch = {1, &row, NULL, &count, &nothing, code, 0};
     for (size_t k = 0; k < model->options.particles; k++) {
         particle_predict(model, &model->particles[k], 1, code, r->problem->work, r->predictions + k * dim);
         particle_evaluate(model, &model->particles[k], &batch, r->problem->work, &energy, NULL, NULL, &r->fits[k]);

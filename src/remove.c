@@ -1,8 +1,145 @@
-/* placeholder */
+/*
+ * delete: take one written row back (compiled per precision).
+ *
+ * The inverse update must be made at the code h that the row had when it was written, which the
+ * memory does not keep. But h was a stationary point of the energy under the parameters without
+ * the row, and the gradient of that energy, with the row taken back at h, is in terms of the
+ * present parameters
+ *
+ *   dE'/dz_{l+1} = (d_l z U_l - e_l mean_l') / sx^2,   dE'/dx_l = e_l / sx^2:
+ *
+ * the gradient of the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2). So h is found by
+ * minimising that, from where inference ends. A row that the memory holds is one that it predicts
+ * there within its noise, and whose removal leaves every covariance positive definite.
+ */
 #include "core_real.h"
+
+#include "alloc.h"
+#include "minimize.h"
+#include "particle.h"
+#include "start.h"
+#include "update.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EXPECTED_ITERATIONS = 2000 };
+static const double most_deviations = 3; /* of the noise, root mean square over the row */
+
+struct remover {
+    struct model *model;
+    const struct particle *particle; /* being inferred in */
+    const real *x;                   /* [dim] */
+    int expected;                    /* which energy */
+    double extra;                    /* variance added to s_0 */
+    struct fit fit;                  /* of the code evaluated last */
+    struct workspace *work;
+    struct update *update;
+    real *codes;         /* [particles x code_dim] */
+    double *log_weights; /* [particles]: without the row */
+};
+
+static void evaluate(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
+{
+    struct remover *r = context;
+    double count = (double)r->model->width[0];
+    struct batch batch = {1, &r->x, NULL, &count, &r->extra, points, r->expected};
+    (void)n;
+    (void)rows;
+    particle_evaluate(r->model, r->particle, &batch, r->work, energy, grad, NULL, &r->fit);
+}
+
+static size_t annealing(void *context, size_t row, size_t stage)
+{
+    static const double extra[] = {0.03, 0.001, 0};
+    static const size_t iterations[] = {40, 40, 400, 0};
+    struct remover *r = context;
+    (void)row;
+    r->extra = stage < 3 ? extra[stage] : 0;
+    return iterations[stage];
+}
+
+static size_t expected_stage(void *context, size_t row, size_t stage)
+{
+    (void)context;
+    (void)row;
+    return stage == 0 ? EXPECTED_ITERATIONS : 0;
+}
+
+/* Whether the row, at its code, is something that the particle holds. */
+static int holds(struct remover *r, const real *code)
+{
+    double noise = noise_variance(r->model, 0), most = most_deviations * most_deviations * noise;
+    return r->fit.squares <= most * (double)r->model->width[0] &&
+           particle_holds(r->model, r->particle, code, r->update);
+}
+
+static bpcn_status find_code(struct remover *r, size_t k)
+{
+    struct objective inferred = {r, r->model->code_dim, ENERGY_TOLERANCE, evaluate, annealing};
+    struct objective expected = {r, r->model->code_dim, 1e-9, evaluate, expected_stage};
+    struct outcome outcome;
+    real *code = r->codes + k * r->model->code_dim;
+    r->particle = &r->model->particles[k];
+    r->expected = 0;
+    start_top_down(r->model, r->particle, r->work, code);
+    bpcn_status status = lbfgs_minimize(&inferred, 1, 1, code, &outcome);
+    r->expected = 1;
+    if (status == BPCN_OK)
+        status = lbfgs_minimize(&expected, 1, 1, code, &outcome);
+    if (status != BPCN_OK)
+        return status;
+    if (!isfinite(outcome.energy))
+        return BPCN_NUMERIC;
+    return holds(r, code) ? BPCN_OK : BPCN_REFUSED;
+}
+
+static void remover_free(struct remover *r)
+{
+    workspace_free(r->work);
+    update_free(r->update);
+    free(r->codes);
+    free(r->log_weights);
+}
+
+static int remover_create(struct remover *r)
+{
+    size_t particles = r->model->options.particles;
+    r->work = workspace_create(r->model, 1, 0);
+    r->update = update_create(r->model);
+    r->codes = alloc_zeroed(particles, r->model->code_dim * sizeof *r->codes);
+    r->log_weights = alloc_zeroed(particles, sizeof *r->log_weights);
+    return r->work && r->update && r->codes && r->log_weights ? 0 : -1;
+}
+
+/* Takes the row back in particle k, and its evidence out of the weight. */
+static void take_back(struct remover *r, size_t k)
+{
+    const size_t row = 0;
+    double energy;
+    real *code = r->codes + k * r->model->code_dim;
+    particle_update(r->model, &r->model->particles[k], r->x, code, -1, r->update);
+    r->particle = &r->model->particles[k];
+    r->expected = 0;
+    evaluate(r, 1, &row, code, &energy, NULL);
+    r->log_weights[k] = r->model->log_weights[k] + energy;
+}
+
 bpcn_status core_remove(struct model *model, const void *x)
 {
-    (void)model;
-    (void)x;
-    return BPCN_REFUSED;
+    struct remover r = {.model = model, .x = x};
+    size_t particles = model->options.particles;
+    bpcn_status status = remover_create(&r) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t k = 0; status == BPCN_OK && k < particles; k++)
+        status = find_code(&r, k);
+    if (status == BPCN_OK) {
+        for (size_t k = 0; k < particles; k++)
+            take_back(&r, k);
+        for (size_t k = 0; k < particles; k++)
+            model->log_weights[k] = r.log_weights[k];
+        normalize_log_weights(particles, model->log_weights);
+        model->deletes++;
+    }
+    remover_free(&r);
+    return status;
 }

@@ -69,7 +69,7 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
         return;
     }
     double count = (double)w->model->width[0], nothing = 0;
-    struct batch batch = {1, &w->x, NULL, &count, &nothing, points};
+    struct batch batch = {1, &w->x, NULL, &count, &nothing, points, 0};
     particle_evaluate(w->model, w->particle, &batch, w->work, energy, grad, NULL, &w->fit);
 }
 
@@ -98,7 +98,7 @@ static bpcn_status infer(struct writer *w, size_t k, const double *starts)
 {
     const bpcn_options *o = &w->model->options;
     size_t entries = w->n * w->model->code_dim;
-    struct objective objective = {w, entries, evaluate, only_stage};
+    struct objective objective = {w, entries, ENERGY_TOLERANCE, evaluate, only_stage};
     real *codes = w->codes + k * entries;
     bpcn_status status;
     w->particle = &w->model->particles[k];
