@@ -4,14 +4,10 @@
  */
 #include "activation.h"
 
+#include "per_cpu.h"
+
 #include <math.h>
 #include <string.h>
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(BPCN_NO_CLONES)
-#define PER_CPU __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
-#else
-#define PER_CPU
-#endif
 
 /* exp(x) for x <= 0: 2^k e^r with |r| <= log(2)/2, e^r by a polynomial with relative error 4e-9.
    Below -87 it is set to e^-87 = 1e-38, which the callers multiply by something small. */

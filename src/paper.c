@@ -129,7 +129,7 @@ static bpcn_status hetero_read(struct reader *r)
     struct joint *j = alloc_zeroed(1, sizeof *j);
     real *points = alloc_zeroed(r->request->n, (code + dim) * sizeof *points);
     real *buffers = alloc_zeroed(rows, (2 * code + dim) * sizeof *buffers);
-    struct workspace *work = workspace_create(r->model, rows, 1);
+    struct workspace *work = workspace_create(r->model, rows, 1, NULL);
     bpcn_status status = BPCN_NO_MEMORY;
     if (j != NULL && points != NULL && buffers != NULL && work != NULL) {
         j->reader = r;

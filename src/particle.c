@@ -9,13 +9,14 @@
  * have if they were known, sum_l (|e_l|^2 + d_l z U z') / (2 sx^2): see remove.c.
  *
  * Vectors are `real`; s, |e|^2 and E are double, because energies of 10,000s are compared to 1e-3.
- * A layer costs two passes over its mean and two over its triangular root.
+ * For one row, a layer costs two passes over its mean and one over its triangular root.
  */
 #include "particle.h"
 
 #include "activation.h"
 #include "alloc.h"
 #include "linalg.h"
+#include "sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,16 +24,16 @@
 
 static const double log_two_pi = 1.83787706640934548356;
 
-struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0)
+struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team)
 {
     size_t hidden = 1, below = model->width[0], code = model->code_dim;
     for (size_t l = 1; l <= model->options.layers; l++)
         hidden = model->width[l] > hidden ? model->width[l] : hidden;
     below = hidden > below ? hidden : below;
-    size_t per_row = 4 * hidden + below + code + (with_x0 ? model->width[0] : 0);
+    size_t scratch = sweep_scratch(hidden, team_size(team)), x0 = with_x0 ? model->width[0] : 0;
     struct workspace *work = alloc_zeroed(1, sizeof *work);
-    real *block = alloc_zeroed(rows, per_row * sizeof *block);
-    double *doubles = alloc_zeroed(rows, 3 * sizeof *doubles);
+    real *block = alloc_zeroed(rows * (5 * hidden + below + code + x0) + scratch, sizeof *block);
+    double *doubles = alloc_zeroed(rows, 5 * sizeof *doubles);
     if (work == NULL || block == NULL || doubles == NULL) {
         free(work);
         free(block);
@@ -40,16 +41,21 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
         return NULL;
     }
     work->rows = rows;
+    work->team = team;
     work->z = block;
     work->slope = work->z + rows * hidden;
-    work->spread = work->slope + rows * hidden;
+    work->factor = work->slope + rows * hidden;
+    work->spread = work->factor + rows * hidden;
     work->pull = work->spread + rows * hidden;
     work->error = work->pull + rows * hidden;
     work->grad = work->error + rows * below;
-    work->grad_x0 = with_x0 ? work->grad + rows * code : NULL;
+    work->scratch = work->grad + rows * code;
+    work->grad_x0 = with_x0 ? work->scratch + scratch : NULL;
     work->energy = doubles;
     work->s = doubles + rows;
     work->weight = doubles + 2 * rows;
+    work->squares = doubles + 3 * rows;
+    work->leverage = doubles + 4 * rows;
     return work;
 }
 
@@ -105,24 +111,58 @@ static void upward_gradient(size_t n, double weight, double s, const real *restr
         out[j] = slope[j] * (w * spread[j] - factor * pull[j]);
 }
 
+/* The mask of row i for the errors of layer l. */
+static const unsigned char *mask_of(const struct batch *batch, size_t l, size_t i)
+{
+    return l == 0 && batch->known ? batch->known[i] : NULL;
+}
+
+/* Errors, |e|^2 and z U z' of layer l, and, from the same pass, z U and error * mean'. */
+static void sweep_layer(const struct model *model, const struct layer *layer, size_t l, const struct batch *batch,
+                        struct workspace *work)
+{
+    size_t above = layer->above, below = layer->below;
+    for (size_t i = 0; i < batch->n; i++) {
+        work->squares[i] = sweep_mean(work->team, above, below, layer->mean, work->z + i * above,
+                                      row_of(model, batch, l, i), mask_of(batch, l, i), work->error + i * below,
+                                      work->pull + i * above);
+        work->leverage[i] = sweep_root(work->team, above, layer->root_real, work->z + i * above,
+                                       work->spread + i * above, work->scratch);
+    }
+}
+
+/* The same with matrix products; z U and error * mean' only when a gradient is wanted. */
+static void multiply_layer(const struct model *model, const struct weights *weights, size_t l,
+                           const struct batch *batch, struct workspace *work, int with_gradient)
+{
+    size_t n = batch->n, above = model->width[l + 1], below = model->width[l];
+    weights_down(weights, l, n, work->z, work->error);
+    weights_spread(weights, l, n, work->z, work->factor);
+    for (size_t i = 0; i < n; i++) {
+        subtract_from(below, row_of(model, batch, l, i), mask_of(batch, l, i), work->error + i * below);
+        work->squares[i] = sum_of_squares(below, work->error + i * below);
+        work->leverage[i] = sum_of_squares(above, work->factor + i * above);
+    }
+    if (!with_gradient)
+        return;
+    weights_back(weights, l, n, work->factor, work->spread);
+    weights_up(weights, l, n, work->error, work->pull);
+}
+
 /* -log density of `count` normal numbers with variance s whose squares add up to `squares`. */
 static double gaussian(double count, double squares, double s)
 {
     return 0.5 * (count * (log_two_pi + log(s)) + squares / s);
 }
 
-/* Adds layer l's terms to the energies and leaves each row's error, s and weight. */
+/* Adds layer l's terms to the energies and leaves each row's s and weight. */
 static void layer_energy(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
                          double *energy, struct fit *fit)
 {
-    size_t above = model->width[l + 1], below = model->width[l];
+    double noise = noise_variance(model, l);
     for (size_t i = 0; i < batch->n; i++) {
-        const unsigned char *known = l == 0 && batch->known ? batch->known[i] : NULL;
-        real *error = work->error + i * below;
-        subtract_from(below, row_of(model, batch, l, i), known, error);
-        double squares = sum_of_squares(below, error);
-        double noise = noise_variance(model, l), leverage = sum_of_squares(above, work->spread + i * above);
-        double count = l == 0 ? batch->count[i] : (double)below;
+        double count = l == 0 ? batch->count[i] : (double)model->width[l];
+        double squares = work->squares[i], leverage = work->leverage[i];
         double s = noise + leverage + (l == 0 ? batch->extra[i] : 0);
         energy[i] += batch->expected ? 0.5 * (squares + count * leverage) / noise : gaussian(count, squares, s);
         work->s[i] = batch->expected ? noise : s;
@@ -133,17 +173,14 @@ static void layer_energy(const struct model *model, const struct batch *batch, s
 }
 
 /* Turns layer l's errors into the gradient over x_{l+1} (set) and over x_l (added). */
-static void layer_gradient(const struct model *model, const struct layer *layer, size_t l, size_t n,
-                           struct workspace *work, real *grad, real *grad_x0)
+static void layer_gradient(const struct model *model, size_t l, size_t n, struct workspace *work, real *grad,
+                           real *grad_x0)
 {
-    size_t above = layer->above, below = layer->below, code = model->code_dim;
-    triangle_apply_back(n, above, layer->root_real, work->spread);
-    matmul_transposed(n, above, below, work->error, layer->mean, work->pull);
+    size_t above = model->width[l + 1], below = model->width[l], code = model->code_dim;
     for (size_t i = 0; i < n; i++) {
-        real *up = grad + i * code + model->offset[l + 1];
         const real *error = work->error + i * below;
         upward_gradient(above, work->weight[i], work->s[i], work->slope + i * above, work->spread + i * above,
-                        work->pull + i * above, up);
+                        work->pull + i * above, grad + i * code + model->offset[l + 1]);
         if (l > 0)
             add_scaled(below, work->s[i], error, grad + i * code + model->offset[l]);
         else if (grad_x0 != NULL)
@@ -183,15 +220,16 @@ void particle_evaluate(const struct model *model, const struct particle *particl
     memset(energy, 0, n * sizeof *energy);
     if (grad_x0 != NULL)
         memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
+    const struct weights *weights = n > 1 && work->weights ? work->weights[particle - model->particles] : NULL;
     for (size_t l = 0; l < model->options.layers; l++) {
-        const struct layer *layer = &particle->layer[l];
         activate_layer(model, l + 1, n, batch->h, work);
-        matmul(n, layer->above, layer->below, work->z, layer->mean, work->error);
-        memcpy(work->spread, work->z, n * layer->above * sizeof *work->z);
-        triangle_apply(n, layer->above, layer->root_real, work->spread);
+        if (weights != NULL)
+            multiply_layer(model, weights, l, batch, work, grad != NULL);
+        else
+            sweep_layer(model, &particle->layer[l], l, batch, work);
         layer_energy(model, batch, l, work, energy, fit);
         if (grad != NULL)
-            layer_gradient(model, layer, l, n, work, grad, grad_x0);
+            layer_gradient(model, l, n, work, grad, grad_x0);
     }
     top_energy(model, particle, batch, work, energy, grad, grad_x0, fit);
 }
@@ -206,6 +244,10 @@ void particle_predict(const struct model *model, const struct particle *particle
         return;
     }
     const struct layer *layer = &particle->layer[0];
+    const struct weights *weights = n > 1 && work->weights ? work->weights[particle - model->particles] : NULL;
     activate_layer(model, 1, n, h, work);
-    matmul(n, layer->above, layer->below, work->z, layer->mean, out);
+    if (weights != NULL)
+        weights_down(weights, 0, n, work->z, out);
+    else
+        matmul(n, layer->above, layer->below, work->z, layer->mean, out);
 }

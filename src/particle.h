@@ -7,6 +7,8 @@
 
 #include "model.h"
 #include "real.h"
+#include "team.h"
+#include "weights.h"
 
 /* What is evaluated: row i has observation x0[i] and code h + i * code_dim. */
 struct batch {
@@ -25,20 +27,27 @@ struct fit {
     double variance; /* s_0 without the extra variance */
 };
 
-/* Room for a batch of up to `rows`: one allocation, NULL when out of memory. */
+/* Room for a batch of up to `rows`, NULL when out of memory. A single row is swept over the
+   particle's own matrices by the team; more rows take `weights`, or are swept one by one where
+   there are none. */
 struct workspace {
     size_t rows;
-    real *z, *slope;    /* [rows x widest hidden] activations above and their derivative */
-    real *error;        /* [rows x widest below] */
-    real *spread;       /* [rows x widest hidden]: z R', then z U */
-    real *pull;         /* [rows x widest hidden]: error * mean' */
-    real *grad;         /* [rows x code_dim]: of one particle, for the mixture */
-    real *grad_x0;      /* [rows x dim] or NULL: likewise */
-    double *s, *weight; /* [rows]: s_l and (d_l - |e|^2/s)/s of the layer at hand */
-    double *energy;     /* [rows]: of one particle, for the mixture */
+    struct team *team;                    /* borrowed; NULL: the caller alone */
+    const struct weights *const *weights; /* borrowed; [particles], each may be NULL, or NULL */
+    real *z, *slope;                      /* [rows x widest hidden] activations above and their derivative */
+    real *error;                          /* [rows x widest below] */
+    real *factor;                         /* [rows x widest hidden]: z R' */
+    real *spread;                         /* [rows x widest hidden]: z U */
+    real *pull;                           /* [rows x widest hidden]: error * mean' */
+    real *scratch;                        /* of the sweeps */
+    real *grad;                           /* [rows x code_dim]: of one particle, for the mixture */
+    real *grad_x0;                        /* [rows x dim] or NULL: likewise */
+    double *squares, *leverage;           /* [rows]: |e|^2 and z U z' of the layer at hand */
+    double *s, *weight;                   /* [rows]: s_l and (d_l - |e|^2/s)/s */
+    double *energy;                       /* [rows]: of one particle, for the mixture */
 };
 
-struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0);
+struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team);
 void workspace_free(struct workspace *work);
 
 /* energy [n]. grad [n x code_dim], grad_x0 [n x dim] (zero where not known) and fit [n] may be

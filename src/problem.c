@@ -17,7 +17,7 @@ struct problem *problem_create(const struct model *model, size_t rows, int with_
     p->known = with_mask ? alloc_zeroed(rows + most, sizeof *p->known) : NULL;
     p->count = alloc_zeroed(rows + most, 2 * sizeof *p->count);
     p->fit = alloc_zeroed(rows + most, sizeof *p->fit);
-    p->work = workspace_create(model, most, with_x0_gradient);
+    p->work = workspace_create(model, most, with_x0_gradient, NULL);
     if (!p->x0 || !p->count || !p->fit || !p->work || (with_mask && !p->known)) {
         problem_free(p);
         return NULL;

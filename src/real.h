@@ -26,6 +26,16 @@ typedef double real;
 #define axpy REAL_NAME(axpy)
 #define sum_of_squares REAL_NAME(sum_of_squares)
 #define activate REAL_NAME(activate)
+/* sweep.c, weights.c */
+#define sweep_scratch REAL_NAME(sweep_scratch)
+#define sweep_mean REAL_NAME(sweep_mean)
+#define sweep_root REAL_NAME(sweep_root)
+#define weights_create REAL_NAME(weights_create)
+#define weights_free REAL_NAME(weights_free)
+#define weights_down REAL_NAME(weights_down)
+#define weights_up REAL_NAME(weights_up)
+#define weights_spread REAL_NAME(weights_spread)
+#define weights_back REAL_NAME(weights_back)
 /* particle.c, mixture.c, block.c, problem.c */
 #define workspace_create REAL_NAME(workspace_create)
 #define workspace_free REAL_NAME(workspace_free)

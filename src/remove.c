@@ -33,6 +33,7 @@ struct remover {
     int expected;                    /* which energy */
     double extra;                    /* variance added to s_0 */
     struct fit fit;                  /* of the code evaluated last */
+    struct team *team;
     struct workspace *work;
     struct update *update;
     real *codes;         /* [particles x code_dim] */
@@ -97,6 +98,7 @@ static bpcn_status find_code(struct remover *r, size_t k)
 static void remover_free(struct remover *r)
 {
     workspace_free(r->work);
+    team_free(r->team);
     update_free(r->update);
     free(r->codes);
     free(r->log_weights);
@@ -105,7 +107,8 @@ static void remover_free(struct remover *r)
 static int remover_create(struct remover *r)
 {
     size_t particles = r->model->options.particles;
-    r->work = workspace_create(r->model, 1, 0);
+    r->team = team_create(r->model->options.threads);
+    r->work = workspace_create(r->model, 1, 0, r->team);
     r->update = update_create(r->model);
     r->codes = alloc_zeroed(particles, r->model->code_dim * sizeof *r->codes);
     r->log_weights = alloc_zeroed(particles, sizeof *r->log_weights);

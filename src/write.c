@@ -23,6 +23,7 @@ struct writer {
     const struct particle *particle; /* being inferred in */
     const real *x;                   /* [n x dim]: the block at hand */
     size_t n;
+    struct team *team;
     struct workspace *work; /* one row */
     struct block *block;    /* NULL for one row */
     struct update *update;
@@ -35,6 +36,7 @@ struct writer {
 static void writer_free(struct writer *w)
 {
     workspace_free(w->work);
+    team_free(w->team);
     block_free(w->block);
     update_free(w->update);
     free(w->codes);
@@ -48,7 +50,8 @@ static int writer_create(struct writer *w, struct model *model, size_t n)
     size_t particles = model->options.particles;
     w->model = model;
     w->n = n;
-    w->work = workspace_create(model, 1, 0);
+    w->team = team_create(model->options.threads);
+    w->work = workspace_create(model, 1, 0, w->team);
     w->block = n > 1 ? block_create(model, n) : NULL;
     w->update = update_create(model);
     w->codes = alloc_zeroed(particles * n, model->code_dim * sizeof *w->codes);

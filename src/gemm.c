@@ -1,0 +1,220 @@
+/*
+ * Products with panels (see gemm.h). The kernel keeps a tile of `mr` rows by 16 columns in vector
+ * registers and runs down k; k is cut into stretches so that a panel's stretch stays in the first
+ * cache while all rows pass over it.
+ */
+#include "gemm.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { LANES = 16, STRETCH = 256, MOST_ROWS = 12 };
+
+size_t panels_entries(size_t rows, size_t columns)
+{
+    return (columns + LANES - 1) / LANES * LANES * rows;
+}
+
+struct panels panels_fill(size_t rows, size_t columns, const float *m, int transposed, enum panel_shape shape,
+                          float *data)
+{
+    for (size_t j = 0; j < columns; j += LANES)
+        for (size_t k = 0; k < rows; k++)
+            for (size_t i = 0; i < LANES; i++) {
+                size_t c = j + i;
+                int zero = c >= columns || (shape == PANEL_LOWER && k < c) || (shape == PANEL_UPPER && k > c);
+                data[j * rows + k * LANES + i] = zero ? 0 : transposed ? m[c * rows + k] : m[k * columns + c];
+            }
+    return (struct panels){rows, columns, shape, data};
+}
+
+/* The rows of the panel at column j that are not zero by shape: [*first, *last). */
+static void panel_range(const struct panels *p, size_t j, size_t *first, size_t *last)
+{
+    *first = p->shape == PANEL_LOWER && j < p->rows ? j : 0;
+    *last = p->shape == PANEL_UPPER && j + LANES < p->rows ? j + LANES : p->rows;
+}
+
+/* A kernel: sum [mr x 16] += a [mr x count] * b [count x 16]; a's rows are `stride` apart. */
+typedef void kernel(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES]);
+
+/* The kernels of one kind of CPU: tiles of `most` rows, of four, and of one. */
+struct kernels {
+    const char *name;
+    size_t most;
+    kernel *tile_most, *tile_four, *tile_one;
+};
+
+#define UNROLLED _Pragma("GCC unroll 12")
+
+static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a,
+                                                                size_t stride, const float *b, float (*sum)[LANES])
+{
+    for (size_t k = 0; k < count; k++)
+        for (size_t r = 0; r < mr; r++)
+            for (size_t j = 0; j < LANES; j++)
+                sum[r][j] += a[r * stride + k] * b[k * LANES + j];
+}
+
+static void portable_four(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_portable(4, count, a, stride, b, sum);
+}
+
+static void portable_one(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_portable(1, count, a, stride, b, sum);
+}
+
+static const struct kernels portable = {"portable", 4, portable_four, portable_four, portable_one};
+
+#if defined(__x86_64__)
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f")))
+
+AVX2 static inline __attribute__((always_inline)) void tile_avx2(int mr, size_t count, const float *a, size_t stride,
+                                                                 const float *b, float (*sum)[LANES])
+{
+    __m256 left[6], right[6];
+    UNROLLED for (int r = 0; r < mr; r++)
+    {
+        left[r] = _mm256_loadu_ps(sum[r]);
+        right[r] = _mm256_loadu_ps(sum[r] + 8);
+    }
+    for (size_t k = 0; k < count; k++) {
+        __m256 b0 = _mm256_loadu_ps(b + k * LANES), b1 = _mm256_loadu_ps(b + k * LANES + 8);
+        UNROLLED for (int r = 0; r < mr; r++)
+        {
+            __m256 x = _mm256_broadcast_ss(a + (size_t)r * stride + k);
+            left[r] = _mm256_fmadd_ps(x, b0, left[r]);
+            right[r] = _mm256_fmadd_ps(x, b1, right[r]);
+        }
+    }
+    UNROLLED for (int r = 0; r < mr; r++)
+    {
+        _mm256_storeu_ps(sum[r], left[r]);
+        _mm256_storeu_ps(sum[r] + 8, right[r]);
+    }
+}
+
+AVX2 static void avx2_six(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_avx2(6, count, a, stride, b, sum);
+}
+
+AVX2 static void avx2_four(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_avx2(4, count, a, stride, b, sum);
+}
+
+AVX2 static void avx2_one(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_avx2(1, count, a, stride, b, sum);
+}
+
+AVX512 static inline __attribute__((always_inline)) void tile_avx512(int mr, size_t count, const float *a,
+                                                                     size_t stride, const float *b,
+                                                                     float (*sum)[LANES])
+{
+    __m512 total[MOST_ROWS];
+    UNROLLED for (int r = 0; r < mr; r++)
+        total[r] = _mm512_loadu_ps(sum[r]);
+    for (size_t k = 0; k < count; k++) {
+        __m512 row = _mm512_loadu_ps(b + k * LANES);
+        UNROLLED for (int r = 0; r < mr; r++)
+            total[r] = _mm512_fmadd_ps(_mm512_set1_ps(a[(size_t)r * stride + k]), row, total[r]);
+    }
+    UNROLLED for (int r = 0; r < mr; r++)
+        _mm512_storeu_ps(sum[r], total[r]);
+}
+
+AVX512 static void avx512_twelve(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_avx512(12, count, a, stride, b, sum);
+}
+
+AVX512 static void avx512_four(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_avx512(4, count, a, stride, b, sum);
+}
+
+AVX512 static void avx512_one(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+{
+    tile_avx512(1, count, a, stride, b, sum);
+}
+
+static const struct kernels avx2 = {"avx2", 6, avx2_six, avx2_four, avx2_one};
+static const struct kernels avx512 = {"avx512", 12, avx512_twelve, avx512_four, avx512_one};
+#endif
+
+static const struct kernels *choose(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return &avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &avx2;
+#endif
+    return &portable;
+}
+
+const char *panels_kernel(void)
+{
+    return choose()->name;
+}
+
+/* Rows [i, i + mr) and the panel at column j, over the stretch [first, last) of k. */
+static void cell(kernel *run, size_t mr, const struct panels *p, size_t i, size_t j, size_t first, size_t last, int add,
+                 const float *a, float *out)
+{
+    float sum[MOST_ROWS][LANES];
+    size_t width = p->columns - j < LANES ? p->columns - j : LANES;
+    memset(sum, 0, mr * sizeof *sum);
+    for (size_t r = 0; add && r < mr; r++)
+        memcpy(sum[r], out + (i + r) * p->columns + j, width * sizeof *out);
+    run(last - first, a + i * p->rows + first, p->rows, p->data + j * p->rows + first * LANES, sum);
+    for (size_t r = 0; r < mr; r++)
+        memcpy(out + (i + r) * p->columns + j, sum[r], width * sizeof *out);
+}
+
+/* All rows for one panel and stretch. */
+static void column(const struct kernels *kernels, const struct panels *p, size_t n, size_t j, size_t first, size_t last,
+                   int add, const float *a, float *out)
+{
+    size_t i = 0;
+    for (; i + kernels->most <= n; i += kernels->most)
+        cell(kernels->tile_most, kernels->most, p, i, j, first, last, add, a, out);
+    for (; i + 4 <= n; i += 4)
+        cell(kernels->tile_four, 4, p, i, j, first, last, add, a, out);
+    for (; i < n; i++)
+        cell(kernels->tile_one, 1, p, i, j, first, last, add, a, out);
+}
+
+void panels_multiply(const struct panels *p, size_t n, const float *a, float *out)
+{
+    const struct kernels *kernels = choose();
+    for (size_t start = 0; start < p->rows; start += STRETCH)
+        for (size_t j = 0; j < p->columns; j += LANES) {
+            size_t first, last, end = start + STRETCH;
+            panel_range(p, j, &first, &last);
+            int add = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
+            first = first > start ? first : start;
+            last = last < end ? last : end;
+            if (first < last)
+                column(kernels, p, n, j, first, last, add, a, out);
+        }
+}
+
+void panels_multiply_plain(const struct panels *p, size_t n, const float *a, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < p->columns; c++) {
+            float sum = 0;
+            for (size_t k = 0; k < p->rows; k++)
+                sum += a[i * p->rows + k] * p->data[c / LANES * LANES * p->rows + k * LANES + c % LANES];
+            out[i * p->columns + c] = sum;
+        }
+}

@@ -1,0 +1,25 @@
+/*
+ * A few threads that work on one job together. A team lives for one call of the library; it is
+ * made when the call starts and gone when it returns, so nothing is shared between calls.
+ */
+#ifndef BPCN_TEAM_H
+#define BPCN_TEAM_H
+
+#include <stddef.h>
+
+struct team;
+
+/* A team of at most `threads` (0: one per core, at most 64), the caller included. NULL stands for
+   the caller alone, and is also what comes back when no more can be had: that is never an error. */
+struct team *team_create(int threads);
+void team_free(struct team *team);
+size_t team_size(const struct team *team);
+
+/* Runs job(context, part, parts) for part = 0 .. parts-1 at once, parts = team_size, and returns
+   when all are done. */
+void team_run(struct team *team, void (*job)(void *context, size_t part, size_t parts), void *context);
+
+/* The share of 0 .. n-1 that belongs to a part, in multiples of `grain`: [*first, *last). */
+void team_share(size_t n, size_t grain, size_t part, size_t parts, size_t *first, size_t *last);
+
+#endif
