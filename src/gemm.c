@@ -50,8 +50,8 @@ struct kernels {
 
 #define UNROLLED _Pragma("GCC unroll 12")
 
-static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a,
-                                                                size_t stride, const float *b, float (*sum)[LANES])
+static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a, size_t stride,
+                                                                const float *b, float (*sum)[LANES])
 {
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < mr; r++)
@@ -116,19 +116,16 @@ AVX2 static void avx2_one(size_t count, const float *a, size_t stride, const flo
 }
 
 AVX512 static inline __attribute__((always_inline)) void tile_avx512(int mr, size_t count, const float *a,
-                                                                     size_t stride, const float *b,
-                                                                     float (*sum)[LANES])
+                                                                     size_t stride, const float *b, float (*sum)[LANES])
 {
     __m512 total[MOST_ROWS];
-    UNROLLED for (int r = 0; r < mr; r++)
-        total[r] = _mm512_loadu_ps(sum[r]);
+    UNROLLED for (int r = 0; r < mr; r++) total[r] = _mm512_loadu_ps(sum[r]);
     for (size_t k = 0; k < count; k++) {
         __m512 row = _mm512_loadu_ps(b + k * LANES);
-        UNROLLED for (int r = 0; r < mr; r++)
-            total[r] = _mm512_fmadd_ps(_mm512_set1_ps(a[(size_t)r * stride + k]), row, total[r]);
+        UNROLLED for (int r = 0; r < mr; r++) total[r] =
+            _mm512_fmadd_ps(_mm512_set1_ps(a[(size_t)r * stride + k]), row, total[r]);
     }
-    UNROLLED for (int r = 0; r < mr; r++)
-        _mm512_storeu_ps(sum[r], total[r]);
+    UNROLLED for (int r = 0; r < mr; r++) _mm512_storeu_ps(sum[r], total[r]);
 }
 
 AVX512 static void avx512_twelve(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])

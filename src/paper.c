@@ -38,7 +38,7 @@ static void evaluate_codes(void *context, size_t n, const size_t *rows, const re
     size_t code = p->model->code_dim;
     for (size_t first = 0; first < n; first += BATCH) {
         size_t count = n - first < BATCH ? n - first : BATCH;
-        problem_evaluate(p, count, rows + first, points + first * code, energy + first, grad + first * code, NULL);
+        problem_evaluate(p, 0, count, rows + first, points + first * code, energy + first, grad + first * code, NULL);
     }
 }
 
@@ -47,7 +47,6 @@ static bpcn_status auto_read(struct reader *r, struct outcome *outcome)
     const bpcn_options *o = &r->model->options;
     struct objective objective = {r->problem, r->model->code_dim, 0, evaluate_codes, only_stage};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
-    r->problem->particle = NULL;
     for (size_t round = 0; round < o->rounds; round++) {
         draw_starts(r, round, r->codes, r->model->code_dim);
         bpcn_status status = adam_minimize(&objective, r->request->n, &how, r->codes, outcome, r->request->losses);
@@ -129,10 +128,11 @@ static bpcn_status hetero_read(struct reader *r)
     struct joint *j = alloc_zeroed(1, sizeof *j);
     real *points = alloc_zeroed(r->request->n, (code + dim) * sizeof *points);
     real *buffers = alloc_zeroed(rows, (2 * code + dim) * sizeof *buffers);
-    struct workspace *work = workspace_create(r->model, rows, 1, NULL);
+    struct workspace *work = workspace_create(r->model, rows, 1, rows > 1 ? NULL : r->problem->team);
     bpcn_status status = BPCN_NO_MEMORY;
     if (j != NULL && points != NULL && buffers != NULL && work != NULL) {
         j->reader = r;
+        work->weights = (const struct weights *const *)r->problem->weights;
         j->work = work;
         j->codes = buffers;
         j->grad = buffers + rows * code;
@@ -148,6 +148,10 @@ static bpcn_status hetero_read(struct reader *r)
 
 bpcn_status paper_read(struct reader *r)
 {
+    bpcn_status prepared = problem_choose(r->problem, NULL);
+    if (prepared != BPCN_OK)
+        return prepared;
+    memset(r->decided, r->model->options.particles == 1, r->request->n);
     if (r->request->known != NULL)
         return hetero_read(r);
     struct outcome *outcome = alloc_zeroed(r->request->n, sizeof *outcome);

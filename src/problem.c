@@ -5,29 +5,57 @@
 
 #include <stdlib.h>
 
-struct problem *problem_create(const struct model *model, size_t rows, int with_mask, int with_x0_gradient)
+static void lane_free(struct lane *lane)
 {
-    size_t most = rows < BATCH ? rows : BATCH;
+    workspace_free(lane->work);
+    free(lane->x0);
+    free(lane->known);
+    free(lane->count);
+    free(lane->fit);
+}
+
+static int lane_create(struct lane *lane, const struct problem *p, size_t most, struct team *team)
+{
+    lane->work = workspace_create(p->model, most, 0, team);
+    lane->x0 = alloc_zeroed(most, sizeof *lane->x0);
+    lane->known = p->known ? alloc_zeroed(most, sizeof *lane->known) : NULL;
+    lane->count = alloc_zeroed(most, 2 * sizeof *lane->count);
+    lane->fit = alloc_zeroed(most, sizeof *lane->fit);
+    if (!lane->work || !lane->x0 || !lane->count || !lane->fit || (p->known && !lane->known))
+        return -1;
+    lane->work->weights = (const struct weights *const *)p->weights;
+    lane->extra = lane->count + most;
+    return 0;
+}
+
+static int create_lanes(struct problem *p)
+{
+    p->lanes = p->rows > 1 ? team_size(p->team) : 1;
+    p->lane = alloc_zeroed(p->lanes, sizeof *p->lane);
+    for (size_t i = 0; p->lane != NULL && i < p->lanes; i++)
+        if (lane_create(&p->lane[i], p, p->rows < BATCH ? p->rows : BATCH, p->rows > 1 ? NULL : p->team) != 0)
+            return -1;
+    return p->lane != NULL ? 0 : -1;
+}
+
+struct problem *problem_create(const struct model *model, size_t rows, int with_mask)
+{
     struct problem *p = alloc_zeroed(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->model = model;
     p->rows = rows;
-    p->x0 = alloc_zeroed(rows + most, sizeof *p->x0);
-    p->known = with_mask ? alloc_zeroed(rows + most, sizeof *p->known) : NULL;
-    p->count = alloc_zeroed(rows + most, 2 * sizeof *p->count);
-    p->fit = alloc_zeroed(rows + most, sizeof *p->fit);
-    p->work = workspace_create(model, most, with_x0_gradient, NULL);
-    if (!p->x0 || !p->count || !p->fit || !p->work || (with_mask && !p->known)) {
+    p->team = team_create(model->options.threads);
+    p->x0 = alloc_zeroed(rows, sizeof *p->x0);
+    p->known = with_mask ? alloc_zeroed(rows, sizeof *p->known) : NULL;
+    p->count = alloc_zeroed(rows, 2 * sizeof *p->count);
+    p->fit = alloc_zeroed(rows, sizeof *p->fit);
+    p->weights = alloc_zeroed(model->options.particles, sizeof(struct weights *));
+    if (!p->x0 || !p->count || !p->fit || !p->weights || (with_mask && !p->known) || create_lanes(p) != 0) {
         problem_free(p);
         return NULL;
     }
-    p->extra = p->count + rows + most;
-    p->part.x0 = p->x0 + rows;
-    p->part.known = with_mask ? p->known + rows : NULL;
-    p->part.count = p->count + rows;
-    p->part.extra = p->extra + rows;
-    p->part.fit = p->fit + rows;
+    p->extra = p->count + rows;
     for (size_t i = 0; i < rows; i++)
         p->count[i] = (double)model->width[0];
     return p;
@@ -37,30 +65,52 @@ void problem_free(struct problem *p)
 {
     if (p == NULL)
         return;
+    for (size_t i = 0; p->lane != NULL && i < p->lanes; i++)
+        lane_free(&p->lane[i]);
+    for (size_t k = 0; p->weights != NULL && k < p->model->options.particles; k++)
+        weights_free(p->weights[k]);
+    free(p->lane);
+    free(p->weights);
     free(p->x0);
     free(p->known);
     free(p->count);
     free(p->fit);
-    workspace_free(p->work);
+    team_free(p->team);
     free(p);
 }
 
-void problem_evaluate(struct problem *p, size_t n, const size_t *rows, const real *codes, double *energy, real *grad,
-                      double *responsibility)
+bpcn_status problem_choose(struct problem *p, const struct particle *particle)
 {
-    struct batch batch = {n, p->part.x0, p->part.known, p->part.count, p->part.extra, codes, 0};
+    p->particle = particle;
+    if (p->rows == 1)
+        return BPCN_OK;
+    for (size_t k = 0; k < p->model->options.particles; k++) {
+        if ((particle != NULL && particle != &p->model->particles[k]) || p->weights[k] != NULL)
+            continue;
+        p->weights[k] = weights_create(p->model, &p->model->particles[k]);
+        if (p->weights[k] == NULL)
+            return BPCN_NO_MEMORY;
+    }
+    return BPCN_OK;
+}
+
+void problem_evaluate(struct problem *p, size_t lane, size_t n, const size_t *rows, const real *codes, double *energy,
+                      real *grad, double *responsibility)
+{
+    struct lane *mine = &p->lane[lane];
+    struct batch batch = {n, mine->x0, p->known ? mine->known : NULL, mine->count, mine->extra, codes, 0};
     for (size_t i = 0; i < n; i++) {
-        p->part.x0[i] = p->x0[rows[i]];
-        p->part.count[i] = p->count[rows[i]];
-        p->part.extra[i] = p->extra[rows[i]];
+        mine->x0[i] = p->x0[rows[i]];
+        mine->count[i] = p->count[rows[i]];
+        mine->extra[i] = p->extra[rows[i]];
         if (p->known != NULL)
-            p->part.known[i] = p->known[rows[i]];
+            mine->known[i] = p->known[rows[i]];
     }
     if (p->particle == NULL) {
-        mixture_evaluate(p->model, &batch, p->work, energy, grad, NULL, responsibility);
+        mixture_evaluate(p->model, &batch, mine->work, energy, grad, NULL, responsibility);
         return;
     }
-    particle_evaluate(p->model, p->particle, &batch, p->work, energy, grad, NULL, p->part.fit);
+    particle_evaluate(p->model, p->particle, &batch, mine->work, energy, grad, NULL, mine->fit);
     for (size_t i = 0; i < n; i++)
-        p->fit[rows[i]] = p->part.fit[i];
+        p->fit[rows[i]] = mine->fit[i];
 }

@@ -7,7 +7,16 @@
 
 enum { BATCH = 128 }; /* rows evaluated together: enough for the matrix products to be fast */
 
-/* Rows to find codes for. */
+/* What one thread needs to evaluate rows: a workspace, and the rows of one batch gathered. */
+struct lane {
+    struct workspace *work; /* for BATCH rows */
+    const real **x0;        /* [BATCH] each from here on */
+    const unsigned char **known;
+    double *count, *extra;
+    struct fit *fit;
+};
+
+/* Rows to find codes for. Different lanes may evaluate different rows at once. */
 struct problem {
     const struct model *model;
     const struct particle *particle; /* NULL: the mixture */
@@ -17,22 +26,24 @@ struct problem {
     double *count;               /* [rows], see struct batch */
     double *extra;               /* [rows]: variance added to s_0, set by the stages */
     struct fit *fit;             /* [rows]: of the point evaluated last (one particle only) */
-    struct workspace *work;      /* for BATCH rows */
-    struct {                     /* the rows of one evaluation, [BATCH] each */
-        const real **x0;
-        const unsigned char **known;
-        double *count, *extra;
-        struct fit *fit;
-    } part;
+    struct weights **weights;    /* [particles]: made when wanted, or NULL */
+    struct team *team;
+    size_t lanes;
+    struct lane *lane; /* [lanes] */
 };
 
-/* Room for `rows` rows, with every entry known and nothing added; NULL when out of memory. */
-struct problem *problem_create(const struct model *model, size_t rows, int with_mask, int with_x0_gradient);
+/* Room for `rows` rows, with every entry known and nothing added; NULL when out of memory. One
+   row is the team's common work; of several, each member of the team has a lane of its own. */
+struct problem *problem_create(const struct model *model, size_t rows, int with_mask);
 void problem_free(struct problem *problem);
 
+/* Takes a particle (or NULL, the mixture) for the evaluations to come, and prepares its weights if
+   there is more than one row. */
+bpcn_status problem_choose(struct problem *problem, const struct particle *particle);
+
 /* Evaluates codes [n x code_dim] of the rows given, n <= BATCH. grad and responsibility
-   [n x particles] (mixture only) may be NULL. The shape that struct objective wants, and more. */
-void problem_evaluate(struct problem *problem, size_t n, const size_t *rows, const real *codes, double *energy,
-                      real *grad, double *responsibility);
+   [n x particles] (mixture only) may be NULL. */
+void problem_evaluate(struct problem *problem, size_t lane, size_t n, const size_t *rows, const real *codes,
+                      double *energy, real *grad, double *responsibility);
 
 #endif

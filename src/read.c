@@ -33,13 +33,19 @@ struct search {
     double given; /* noise variance of the known entries */
 };
 
+/* One thread's part of a search: rows first .. of the subset, evaluated in its own lane. */
+struct part {
+    struct search *search;
+    size_t lane, first;
+};
+
 static void evaluate(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
 {
-    struct search *s = context;
+    struct part *part = context;
     size_t mapped[BATCH];
     for (size_t i = 0; i < n; i++)
-        mapped[i] = s->subset[rows[i]];
-    problem_evaluate(s->reader->problem, n, mapped, points, energy, grad, NULL);
+        mapped[i] = part->search->subset[part->first + rows[i]];
+    problem_evaluate(part->search->reader->problem, part->lane, n, mapped, points, energy, grad, NULL);
 }
 
 static double mean_square(const struct reader *r, size_t i)
@@ -70,8 +76,9 @@ static size_t estimate_noise(struct search *s, size_t i, size_t stage)
 
 static size_t enter(void *context, size_t row, size_t stage)
 {
-    struct search *s = context;
-    size_t i = s->subset[row];
+    struct part *part = context;
+    struct search *s = part->search;
+    size_t i = s->subset[part->first + row];
     double *extra = &s->reader->problem->extra[i];
     switch (s->plan) {
     case ANNEAL:
@@ -90,10 +97,40 @@ static size_t enter(void *context, size_t row, size_t stage)
     return stage == 0 ? MOST_ITERATIONS : 0;
 }
 
+struct minimize_job {
+    struct search *search;
+    size_t rows;
+    real *points;
+    struct outcome *outcome;
+    bpcn_status *status; /* [lanes] */
+};
+
+static void minimize_part(void *context, size_t lane, size_t lanes)
+{
+    struct minimize_job *job = context;
+    size_t first, last, code = job->search->reader->model->code_dim;
+    team_share(job->rows, 1, lane, lanes, &first, &last);
+    struct part part = {job->search, lane, first};
+    struct objective objective = {&part, code, ENERGY_TOLERANCE, evaluate, enter};
+    job->status[lane] = first == last ? BPCN_OK
+                                      : lbfgs_minimize(&objective, last - first, BATCH, job->points + first * code,
+                                                       job->outcome + first);
+}
+
+/* The rows are shared out among the team; a single row is minimised by all together. */
 static bpcn_status minimize(struct search *s, size_t rows, real *points, struct outcome *outcome)
 {
-    struct objective objective = {s, s->reader->model->code_dim, ENERGY_TOLERANCE, evaluate, enter};
-    return lbfgs_minimize(&objective, rows, BATCH, points, outcome);
+    struct problem *p = s->reader->problem;
+    bpcn_status status[64] = {BPCN_OK};
+    struct minimize_job job = {s, rows, points, outcome, status};
+    if (p->lanes > 1)
+        team_run(p->team, minimize_part, &job);
+    else
+        minimize_part(&job, 0, 1);
+    for (size_t lane = 0; lane < p->lanes; lane++)
+        if (status[lane] != BPCN_OK)
+            return status[lane];
+    return BPCN_OK;
 }
 
 static void start_rows(struct reader *r, const struct particle *particle, size_t rows, const size_t *subset,
@@ -104,7 +141,7 @@ static void start_rows(struct reader *r, const struct particle *particle, size_t
         if (r->model->options.activation == BPCN_RELU)
             start_random(r->model, stream_id(STREAM_START, UINT64_MAX - subset[i], 0), points + i * code);
         else if (i == 0)
-            start_top_down(r->model, particle, r->problem->work, points);
+            start_top_down(r->model, particle, r->problem->lane[0].work, points);
         else
             memcpy(points + i * code, points, code * sizeof *points);
 }
@@ -179,30 +216,74 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
             t->subset[rows++] = i;
     if (rows == 0)
         return BPCN_OK;
-    r->problem->particle = particle;
+    bpcn_status status = problem_choose(r->problem, particle);
+    if (status != BPCN_OK)
+        return status;
     s->subset = t->subset;
     start_rows(r, particle, rows, t->subset, t->points);
-    bpcn_status status = minimize(s, rows, t->points, t->outcome);
+    status = minimize(s, rows, t->points, t->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++)
         keep_better(r, t, at, k, first);
     return status;
 }
 
-/* From the best codes, under the mixture (or the only particle), with the noise as found. */
-static bpcn_status polish(struct reader *r, struct search *s, struct trial *t)
+/* Whether no other particle can matter to row i: even with the least energy that any code could
+   have in it, its share of the mixture would be below rounding. */
+static int decided(const struct reader *r, size_t i)
 {
-    size_t n = r->request->n;
-    for (size_t i = 0; i < n; i++)
-        t->subset[i] = i;
+    const double negligible = 40; /* e^-40 = 4e-18 */
+    const double *log_w = r->model->log_weights;
+    size_t best = r->particle[i];
+    double reached = log_w[best] - r->outcome[i].energy;
+    for (size_t k = 0; k < r->model->options.particles; k++)
+        if (k != best && log_w[k] - least_energy(r, &r->model->particles[k], i) > reached - negligible)
+            return 0;
+    return 1;
+}
+
+/* From the present codes, with the noise as found: under the mixture, or in the one particle that
+   decides a row. */
+static bpcn_status polish_rows(struct reader *r, struct search *s, struct trial *t, const struct particle *particle,
+                               size_t rows)
+{
+    size_t code = r->model->code_dim;
+    bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
+    if (rows == 0 || status != BPCN_OK)
+        return status;
     s->subset = t->subset;
     s->plan = POLISH;
-    r->problem->particle = r->model->options.particles > 1 ? NULL : &r->model->particles[0];
-    bpcn_status status = minimize(s, n, r->codes, t->outcome);
-    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
-        t->outcome[i].evaluations += r->outcome[i].evaluations;
-        r->outcome[i] = t->outcome[i];
+    for (size_t at = 0; at < rows; at++)
+        memcpy(t->points + at * code, r->codes + t->subset[at] * code, code * sizeof *t->points);
+    status = minimize(s, rows, t->points, t->outcome);
+    for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
+        size_t i = t->subset[at];
+        memcpy(r->codes + i * code, t->points + at * code, code * sizeof *t->points);
+        t->outcome[at].evaluations += r->outcome[i].evaluations;
+        r->outcome[i] = t->outcome[at];
     }
     return status;
+}
+
+static bpcn_status polish(struct reader *r, struct search *s, struct trial *t, int also_decided)
+{
+    size_t particles = r->model->options.particles;
+    bpcn_status status = BPCN_OK;
+    for (size_t k = 0; status == BPCN_OK && k <= particles; k++) {
+        size_t rows = 0;
+        for (size_t i = 0; i < r->request->n; i++)
+            if (k == particles ? !r->decided[i] : also_decided && r->decided[i] && r->particle[i] == k)
+                t->subset[rows++] = i;
+        status = polish_rows(r, s, t, k == particles ? NULL : &r->model->particles[k], rows);
+    }
+    return status;
+}
+
+/* Energies of rows that one particle decides, as those of the mixture: with its weight. */
+static void count_weights(struct reader *r)
+{
+    for (size_t i = 0; i < r->request->n; i++)
+        if (r->decided[i])
+            r->outcome[i].energy -= r->model->log_weights[r->particle[i]];
 }
 
 /* The codes of all rows: particle by particle from the heaviest, then under the mixture. */
@@ -213,10 +294,12 @@ static bpcn_status infer(struct reader *r, struct search *s, struct trial *t)
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != heaviest)
             status = search_particle(r, s, t, k, 0);
+    if (status != BPCN_OK)
+        return status;
     memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
-    if (status == BPCN_OK && r->model->options.particles > 1)
-        status = polish(r, s, t);
-    return status;
+    for (size_t i = 0; i < r->request->n; i++)
+        r->decided[i] = (unsigned char)decided(r, i);
+    return polish(r, s, t, 0);
 }
 
 /* The paper's rounds with our minimiser: best code, best observation, until neither moves. */
@@ -233,7 +316,7 @@ static bpcn_status iterate_modes(struct reader *r, struct search *s, struct tria
             moved = fmax(moved, fabs((double)(r->x[j] - before[j])));
         if (moved <= 1e-4)
             break;
-        status = polish(r, s, t);
+        status = polish(r, s, t, 1);
     }
     free(before);
     return status;
@@ -253,6 +336,8 @@ static bpcn_status search(struct reader *r)
     }
     if (status == BPCN_OK && !marginal && !masked && r->request->answers != NULL)
         status = iterate_modes(r, &s, &t);
+    if (status == BPCN_OK)
+        count_weights(r);
     trial_free(&t);
     return status;
 }

@@ -45,17 +45,20 @@ static void take_queries(struct reader *r)
 int reader_create(struct reader *r, const struct model *model, const struct read_request *request)
 {
     size_t particles = model->options.particles, n = request->n, dim = model->width[0];
-    size_t buffered = particles > 1 ? particles : BATCH;
+    size_t batch = n < BATCH ? n : BATCH, buffered = particles > batch ? particles : batch;
     *r = (struct reader){.model = model, .request = request};
-    r->problem = problem_create(model, n, request->known != NULL, 0);
+    r->problem = problem_create(model, n, request->known != NULL);
     r->x = alloc_zeroed(n, dim * sizeof *r->x);
     r->codes = alloc_zeroed(n, model->code_dim * sizeof *r->codes);
     r->outcome = alloc_zeroed(n, sizeof *r->outcome);
     r->particle = alloc_zeroed(n, sizeof *r->particle);
+    r->decided = alloc_zeroed(n, 1);
     r->share = alloc_zeroed(particles, sizeof *r->share);
     r->fits = alloc_zeroed(particles, sizeof *r->fits);
+    r->gathered = alloc_zeroed(batch, model->code_dim * sizeof *r->gathered);
     r->predictions = alloc_zeroed(buffered + 1, dim * sizeof *r->predictions);
-    if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->share || !r->fits || !r->predictions)
+    if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->share || !r->fits ||
+        !r->predictions || !r->gathered)
         return -1;
     r->blend = r->predictions + buffered * dim;
     take_queries(r);
@@ -69,9 +72,11 @@ void reader_free(struct reader *r)
     free(r->codes);
     free(r->outcome);
     free(r->particle);
+    free(r->decided);
     free(r->share);
     free(r->fits);
     free(r->predictions);
+    free(r->gathered);
 }
 
 /* x = prediction where the mask allows; returns the largest change. */
@@ -90,16 +95,34 @@ static double put(const struct reader *r, size_t i, int all, const real *predict
     return moved;
 }
 
-/* One particle: its prediction, in batches. */
-static void answer_alone(struct reader *r, int all)
+/* Runs over the rows that one particle decides, in batches: sets *count <= BATCH rows from *next
+   on that belong to particle k. */
+static void next_batch(const struct reader *r, size_t k, size_t *next, size_t *rows, size_t *count)
 {
-    size_t n = r->request->n, dim = r->model->width[0];
-    for (size_t first = 0; first < n; first += BATCH) {
-        size_t rows = n - first < BATCH ? n - first : BATCH;
-        particle_predict(r->model, &r->model->particles[0], rows, r->codes + first * r->model->code_dim,
-                         r->problem->work, r->predictions);
-        for (size_t i = 0; i < rows; i++)
-            put(r, first + i, all, r->predictions + i * dim);
+    *count = 0;
+    for (; *next < r->request->n && *count < BATCH; ++*next)
+        if (r->decided[*next] && r->particle[*next] == k)
+            rows[(*count)++] = *next;
+}
+
+/* The codes of some rows, gathered. */
+static void gather_codes(const struct reader *r, size_t count, const size_t *rows, real *codes)
+{
+    size_t code = r->model->code_dim;
+    for (size_t i = 0; i < count; i++)
+        memcpy(codes + i * code, r->codes + rows[i] * code, code * sizeof *codes);
+}
+
+/* The rows that particle k decides: its prediction. */
+static void answer_alone(struct reader *r, size_t k, int all)
+{
+    size_t rows[BATCH], count, next = 0, dim = r->model->width[0];
+    for (next_batch(r, k, &next, rows, &count); count > 0; next_batch(r, k, &next, rows, &count)) {
+        gather_codes(r, count, rows, r->gathered);
+        particle_predict(r->model, &r->model->particles[k], count, r->gathered, r->problem->lane[0].work,
+                         r->predictions);
+        for (size_t i = 0; i < count; i++)
+            put(r, rows[i], all, r->predictions + i * dim);
     }
 }
 
@@ -119,50 +142,49 @@ static void blend_predictions(struct reader *r)
     }
 }
 
-/* A mixture: the fixed point x0 = blend(responsibilities at x0), a mean shift. */
+/* Several particles: the fixed point x0 = blend(responsibilities at x0), a mean shift. */
 static void answer_mixed(struct reader *r, size_t i, int all)
 {
     const struct model *model = r->model;
     size_t dim = model->width[0];
     double energy, count = (double)dim, nothing = 0;
+    struct workspace *work = r->problem->lane[0].work;
     const real *row = r->x + i * dim, *code = r->codes + i * model->code_dim;
     struct batch batch = {1, &row, NULL, &count, &nothing, code, 0};
     for (size_t k = 0; k < model->options.particles; k++) {
-        particle_predict(model, &model->particles[k], 1, code, r->problem->work, r->predictions + k * dim);
-        particle_evaluate(model, &model->particles[k], &batch, r->problem->work, &energy, NULL, NULL, &r->fits[k]);
+        particle_predict(model, &model->particles[k], 1, code, work, r->predictions + k * dim);
+        particle_evaluate(model, &model->particles[k], &batch, work, &energy, NULL, NULL, &r->fits[k]);
     }
     r->problem->particle = NULL;
-    problem_evaluate(r->problem, 1, &i, code, &energy, NULL, r->share);
+    problem_evaluate(r->problem, 0, 1, &i, code, &energy, NULL, r->share);
     for (int round = 0; round < 100; round++) {
         blend_predictions(r);
         if (put(r, i, all, r->blend) <= 1e-6)
             return;
-        mixture_evaluate(model, &batch, r->problem->work, &energy, NULL, NULL, r->share);
+        mixture_evaluate(model, &batch, work, &energy, NULL, NULL, r->share);
     }
 }
 
 void reader_answer(struct reader *r, int all)
 {
-    if (r->model->options.particles == 1)
-        answer_alone(r, all);
-    else
-        for (size_t i = 0; i < r->request->n; i++)
+    for (size_t k = 0; k < r->model->options.particles; k++)
+        answer_alone(r, k, all);
+    for (size_t i = 0; i < r->request->n; i++)
+        if (!r->decided[i])
             answer_mixed(r, i, all);
 }
 
-/* Fills r->particle: the most responsible one for each code, judged on the queries. */
-static void find_responsible(struct reader *r)
+/* The most responsible particle for the code of row i, judged on the query. */
+static size_t responsible(struct reader *r, size_t i)
 {
-    size_t particles = r->model->options.particles;
+    size_t best = 0;
     double energy;
     r->problem->particle = NULL;
-    for (size_t i = 0; particles > 1 && i < r->request->n; i++) {
-        problem_evaluate(r->problem, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, r->share);
-        r->particle[i] = 0;
-        for (size_t k = 1; k < particles; k++)
-            if (r->share[k] > r->share[r->particle[i]])
-                r->particle[i] = k;
-    }
+    problem_evaluate(r->problem, 0, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, r->share);
+    for (size_t k = 1; k < r->model->options.particles; k++)
+        if (r->share[k] > r->share[best])
+            best = k;
+    return best;
 }
 
 /* 1 for an answer of which nothing is unknown but the noise, and which explains the query as well
@@ -173,29 +195,46 @@ static double familiarity(double noise, const struct fit *fit, double extra, dou
     return noise / fit->variance / fmax(1, discrepancy);
 }
 
+static void report_row(const struct reader *r, size_t i)
+{
+    const struct problem *p = r->problem;
+    size_t dim = r->model->width[0];
+    size_t known = r->request->known ? known_entries(dim, r->request->known + i * dim) : dim;
+    r->request->info[i] = (bpcn_read_info){
+        .energy = r->outcome[i].energy,
+        .log_density = -r->outcome[i].energy,
+        .familiarity = familiarity(noise_variance(r->model, 0), &p->fit[i], p->extra[i], (double)known),
+        .noise = sqrt(p->extra[i]),
+        .residual = known > 0 ? sqrt(p->fit[i].squares / (double)known) : 0,
+        .evaluations = r->outcome[i].evaluations,
+        .particle = r->particle[i],
+        .converged = r->outcome[i].converged,
+    };
+}
+
 void reader_report(struct reader *r)
 {
     struct problem *p = r->problem;
-    size_t dim = r->model->width[0];
-    double energy;
-    for (size_t i = 0; i < r->request->n; i++)
-        p->x0[i] = (const real *)r->request->query + i * dim;
-    find_responsible(r);
+    size_t dim = r->model->width[0], rows[BATCH], count;
+    double energy[BATCH];
     for (size_t i = 0; i < r->request->n; i++) {
-        size_t known = r->request->known ? known_entries(dim, r->request->known + i * dim) : dim;
-        p->particle = &r->model->particles[r->particle[i]];
-        problem_evaluate(p, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, NULL);
-        r->request->info[i] = (bpcn_read_info){
-            .energy = r->outcome[i].energy,
-            .log_density = -r->outcome[i].energy,
-            .familiarity = familiarity(noise_variance(r->model, 0), &p->fit[i], p->extra[i], (double)known),
-            .noise = sqrt(p->extra[i]),
-            .residual = known > 0 ? sqrt(p->fit[i].squares / (double)known) : 0,
-            .evaluations = r->outcome[i].evaluations,
-            .particle = r->particle[i],
-            .converged = r->outcome[i].converged,
-        };
+        p->x0[i] = (const real *)r->request->query + i * dim;
+        if (!r->decided[i])
+            r->particle[i] = responsible(r, i);
     }
-    for (size_t i = 0; i < r->request->n; i++)
+    for (size_t k = 0; k < r->model->options.particles; k++) {
+        size_t next = 0;
+        p->particle = &r->model->particles[k];
+        for (size_t i = 0; i < r->request->n; i++)
+            if (!r->decided[i] && r->particle[i] == k)
+                problem_evaluate(p, 0, 1, &i, r->codes + i * r->model->code_dim, energy, NULL, NULL);
+        for (next_batch(r, k, &next, rows, &count); count > 0; next_batch(r, k, &next, rows, &count)) {
+            gather_codes(r, count, rows, r->gathered);
+            problem_evaluate(p, 0, count, rows, r->gathered, energy, NULL, NULL);
+        }
+    }
+    for (size_t i = 0; i < r->request->n; i++) {
+        report_row(r, i);
         p->x0[i] = r->x + i * dim;
+    }
 }

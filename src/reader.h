@@ -13,9 +13,11 @@ struct reader {
     real *codes;             /* [n x code_dim] */
     struct outcome *outcome; /* [n]: energy and convergence of the codes; evaluations in all */
     size_t *particle;        /* [n]: which one answers */
+    unsigned char *decided;  /* [n]: no other particle has a say in the answer */
     double *share;           /* [particles]: responsibilities of one row */
     struct fit *fits;        /* [particles]: of one row */
-    real *predictions;       /* [particles x dim], or [BATCH x dim] for one particle */
+    real *predictions;       /* [max(particles, BATCH) x dim] */
+    real *gathered;          /* [BATCH x code_dim]: codes of one batch */
     real *blend;             /* [dim]: their weighted mean */
 };
 

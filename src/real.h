@@ -47,6 +47,7 @@ typedef double real;
 #define block_evaluate REAL_NAME(block_evaluate)
 #define problem_create REAL_NAME(problem_create)
 #define problem_free REAL_NAME(problem_free)
+#define problem_choose REAL_NAME(problem_choose)
 #define problem_evaluate REAL_NAME(problem_evaluate)
 /* start.c, adam.c, lbfgs.c */
 #define start_random REAL_NAME(start_random)

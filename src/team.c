@@ -20,8 +20,8 @@ struct team {
     size_t size;
     void (*job)(void *context, size_t part, size_t parts); /* NULL: go home */
     void *context;
-    atomic_ullong ticket;  /* number of the job << 32 | next part to claim */
-    atomic_size_t done;    /* parts finished */
+    atomic_ullong ticket; /* number of the job << 32 | next part to claim */
+    atomic_size_t done;   /* parts finished */
     atomic_uint sleepers;
     pthread_mutex_t mutex;
     pthread_cond_t called;
