@@ -68,7 +68,7 @@ static void gelu_f64(size_t n, const double *x, double *z, double *slope)
     }
 }
 
-void activate_f32(bpcn_activation kind, size_t n, const float *x, float *z, float *slope)
+void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope)
 {
     switch (kind) {
     case BPCN_GELU:
@@ -76,8 +76,8 @@ void activate_f32(bpcn_activation kind, size_t n, const float *x, float *z, floa
         return;
     case BPCN_RELU:
         for (size_t i = 0; i < n; i++) {
-            z[i] = x[i] > 0 ? x[i] : x[i] * 0.0f; /* keeps NaN a NaN */
-            slope[i] = x[i] > 0 ? 1.0f : 0.0f;
+            slope[i] = x[i] > 0 ? 1.0f : (float)leak;
+            z[i] = slope[i] * x[i]; /* a NaN stays one */
         }
         return;
     case BPCN_TANH:
@@ -94,7 +94,7 @@ void activate_f32(bpcn_activation kind, size_t n, const float *x, float *z, floa
     }
 }
 
-void activate_f64(bpcn_activation kind, size_t n, const double *x, double *z, double *slope)
+void activate_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope)
 {
     switch (kind) {
     case BPCN_GELU:
@@ -102,8 +102,8 @@ void activate_f64(bpcn_activation kind, size_t n, const double *x, double *z, do
         return;
     case BPCN_RELU:
         for (size_t i = 0; i < n; i++) {
-            z[i] = x[i] > 0 ? x[i] : x[i] * 0.0;
-            slope[i] = x[i] > 0 ? 1.0 : 0.0;
+            slope[i] = x[i] > 0 ? 1.0 : leak;
+            z[i] = slope[i] * x[i];
         }
         return;
     case BPCN_TANH:
@@ -124,7 +124,7 @@ void activate_plain(bpcn_activation kind, size_t n, const float *x, float *z, fl
 {
     for (size_t i = 0; i < n; i++) {
         double in = (double)x[i], out = 0, derivative = 0;
-        activate_f64(kind, 1, &in, &out, &derivative);
+        activate_f64(kind, 0, 1, &in, &out, &derivative);
         z[i] = (float)out;
         slope[i] = (float)derivative;
     }

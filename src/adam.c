@@ -75,8 +75,9 @@ bpcn_status adam_minimize(const struct objective *objective, size_t rows, const 
     }
     int resting = 0;
     size_t t = 0;
+    struct stage unused;
     for (size_t i = 0; i < rows; i++)
-        objective->enter(objective->context, i, 0);
+        objective->enter(objective->context, i, 0, points + i * objective->dim, &unused);
     while (t < options->steps && !resting) {
         objective->evaluate(objective->context, rows, a.rows, points, a.energy, a.grad);
         if (losses != NULL)

@@ -109,7 +109,7 @@ static int layer_terms(const struct model *model, const struct layer *layer, siz
 {
     size_t n = b->n, above = layer->above, below = layer->below, code = model->code_dim;
     for (size_t i = 0; i < n; i++)
-        activate(model->options.activation, above, h + i * code + model->offset[l + 1], b->z + i * above,
+        activate(model->options.activation, 0, above, h + i * code + model->offset[l + 1], b->z + i * above,
                  b->slope + i * above);
     matmul(n, above, below, b->z, layer->mean, b->error);
     for (size_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 
 /* Asks for codes, or gives starts, of one write; every pointer may be NULL. */
 struct write_request {
-    const double *starts; /* [particles x block x code_dim]: where the minimiser starts */
+    const double *starts; /* [particles x block x code_dim]: where Adam starts */
     float *codes;         /* [rows x particles x code_dim]: the codes found */
     bpcn_write_row *rows; /* [rows] */
 };

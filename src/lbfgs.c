@@ -23,11 +23,13 @@ enum {
 static const double sufficient = 1e-4; /* Armijo */
 
 struct row {
-    size_t index, stage, iterations, allowed, evaluations, tries, resting;
+    size_t index, number, iterations, evaluations, tries, resting;
+    struct stage stage;
     size_t pairs, newest; /* pairs in the history; ring position of the newest */
     double energy, slope, length;
     int started, converged, done;
     real *point, *grad, *direction; /* [dim] */
+    real *scale;                    /* [dim]: inverse diagonal of the Hessian, where known */
     real *moves, *changes;          /* [HISTORY x dim] */
     double inverse[HISTORY];        /* 1 / (move . change) */
 };
@@ -53,7 +55,7 @@ static void pool_free(struct pool *pool)
 /* Room for `batch` rows at a time; their state is reused for the rows that come after. */
 static int pool_allocate(struct pool *pool, size_t batch, size_t dim)
 {
-    const size_t per_row = 2 + 2 * HISTORY;
+    const size_t per_row = 3 + 2 * HISTORY;
     pool->row = alloc_zeroed(batch, sizeof *pool->row);
     pool->vectors = alloc_zeroed(batch, per_row * dim * sizeof *pool->vectors);
     pool->active = alloc_zeroed(batch, 2 * sizeof *pool->active);
@@ -67,13 +69,24 @@ static int pool_allocate(struct pool *pool, size_t batch, size_t dim)
         real *v = pool->vectors + i * per_row * dim;
         pool->row[i].grad = v;
         pool->row[i].direction = v + dim;
-        pool->row[i].moves = v + 2 * dim;
-        pool->row[i].changes = v + (2 + HISTORY) * dim;
+        pool->row[i].scale = v + 2 * dim;
+        pool->row[i].moves = v + 3 * dim;
+        pool->row[i].changes = v + (3 + HISTORY) * dim;
     }
     return 0;
 }
 
-/* direction = -(approximate inverse Hessian) grad, by the two-loop recursion. */
+/* sum of scale * x^2 */
+static double scaled_square(size_t dim, const real *scale, const real *x)
+{
+    double sum = 0;
+    for (size_t j = 0; j < dim; j++)
+        sum += (double)(scale[j] * x[j] * x[j]);
+    return sum;
+}
+
+/* direction = -(approximate inverse Hessian) grad, by the two-loop recursion around the inverse
+   diagonal, which is fitted to the newest pair. */
 static void quasi_newton(struct row *r, size_t dim)
 {
     double share[HISTORY];
@@ -83,10 +96,9 @@ static void quasi_newton(struct row *r, size_t dim)
         share[at] = r->inverse[at] * dot(dim, r->moves + at * dim, r->direction);
         axpy(dim, -share[at], r->changes + at * dim, r->direction);
     }
-    const real *change = r->changes + r->newest * dim;
-    double scale = 1 / (r->inverse[r->newest] * dot(dim, change, change));
+    double fitted = 1 / (r->inverse[r->newest] * scaled_square(dim, r->scale, r->changes + r->newest * dim));
     for (size_t j = 0; j < dim; j++)
-        r->direction[j] *= (real)-scale;
+        r->direction[j] *= (real)-fitted * r->scale[j];
     for (size_t k = r->pairs; k-- > 0;) {
         size_t at = (r->newest + HISTORY - k) % HISTORY;
         double b = r->inverse[at] * dot(dim, r->changes + at * dim, r->direction);
@@ -94,25 +106,26 @@ static void quasi_newton(struct row *r, size_t dim)
     }
 }
 
-/* The first direction: downhill, a cautious tenth of what would move each entry by 0.1. */
-static void steepest(struct row *r, size_t dim)
+/* The first direction: downhill, by the inverse diagonal where it is known, else a cautious tenth
+   of what would move each entry by 0.1. */
+static void steepest(struct row *r, const struct objective *o)
 {
-    double norm = sqrt(dot(dim, r->grad, r->grad));
-    double scale = 0.1 * fmin(1, 0.1 * sqrt((double)dim) / fmax(norm, 1e-30));
-    for (size_t j = 0; j < dim; j++)
-        r->direction[j] = (real)(-scale * (double)r->grad[j]);
+    double norm = sqrt(dot(o->dim, r->grad, r->grad));
+    double step = o->scale ? 1 : 0.1 * fmin(1, 0.1 * sqrt((double)o->dim) / fmax(norm, 1e-30));
+    for (size_t j = 0; j < o->dim; j++)
+        r->direction[j] = (real)-step * r->scale[j] * r->grad[j];
 }
 
-static void choose_direction(struct row *r, size_t dim)
+static void choose_direction(struct row *r, const struct objective *o)
 {
     if (r->pairs > 0) {
-        quasi_newton(r, dim);
-        r->slope = dot(dim, r->grad, r->direction);
+        quasi_newton(r, o->dim);
+        r->slope = dot(o->dim, r->grad, r->direction);
     }
     if (r->pairs == 0 || !(r->slope < 0)) {
         r->pairs = 0;
-        steepest(r, dim);
-        r->slope = dot(dim, r->grad, r->direction);
+        steepest(r, o);
+        r->slope = dot(o->dim, r->grad, r->direction);
     }
     r->length = 1;
     r->tries = 0;
@@ -135,12 +148,11 @@ static void remember(struct row *r, size_t dim, const real *point, const real *g
     r->pairs += r->pairs < HISTORY;
 }
 
-/* Ends the row's stage and enters the next one that has iterations, or finishes the row. */
+/* Ends the row's stage and enters the next one, or finishes the row. */
 static void next_stage(struct row *r, const struct objective *o, int converged)
 {
     r->converged = converged;
-    r->allowed = o->enter(o->context, r->index, ++r->stage);
-    r->done = r->allowed == 0;
+    r->done = !o->enter(o->context, r->index, ++r->number, r->point, &r->stage);
     r->started = 0;
     r->pairs = r->iterations = r->resting = 0;
 }
@@ -154,46 +166,58 @@ static void accept(struct row *r, const struct objective *o, const real *point, 
     memcpy(r->grad, grad, o->dim * sizeof *grad);
     r->energy = energy;
     r->iterations++;
-    r->resting = progress <= o->tolerance ? r->resting + 1 : 0;
+    r->resting = progress <= r->stage.tolerance ? r->resting + 1 : 0;
     if (r->resting >= REST || r->slope == 0)
         next_stage(r, o, 1);
-    else if (r->iterations >= r->allowed)
+    else if (r->iterations >= r->stage.iterations)
         next_stage(r, o, 0);
     else
-        choose_direction(r, o->dim);
+        choose_direction(r, o);
 }
 
-/* The point was too high: try nearer, forget the history, or give up. A direction that brings
-   less than the tolerance even by its own slope is rest, not failure. */
-static void reject(struct row *r, const struct objective *o)
+/* The point was too high: try nearer, where a parabola through what is known has its minimum;
+   then forget the history; then give up. A direction that brings less than the tolerance even by
+   its own slope is rest, not failure. */
+static void reject(struct row *r, const struct objective *o, double energy)
 {
-    r->length *= 0.3;
-    if (++r->tries < MOST_TRIES && -r->slope * r->length > 1e-3 * o->tolerance)
+    double bend = 2 * (energy - r->energy - r->length * r->slope);
+    double nearer = bend > 0 && isfinite(bend) ? -r->slope * r->length / bend : 0.1;
+    r->length *= fmin(0.5, fmax(0.1, nearer));
+    if (++r->tries < MOST_TRIES && -r->slope * r->length > 1e-3 * r->stage.tolerance)
         return;
     if (r->pairs > 0) {
         r->pairs = 0;
-        choose_direction(r, o->dim);
+        choose_direction(r, o);
         return;
     }
     next_stage(r, o, 1);
+}
+
+/* The first evaluation of a stage. */
+static void start_stage(struct row *r, const struct objective *o, double energy, const real *grad)
+{
+    r->started = 1;
+    r->energy = energy;
+    memcpy(r->grad, grad, o->dim * sizeof *grad);
+    for (size_t j = 0; o->scale == NULL && j < o->dim; j++)
+        r->scale[j] = 1;
+    if (o->scale != NULL)
+        o->scale(o->context, r->index, r->scale);
+    choose_direction(r, o);
+    if (r->slope == 0 || !isfinite(r->slope) || !isfinite(energy))
+        next_stage(r, o, isfinite(energy) && r->slope == 0);
 }
 
 /* What row r makes of the energy at the point it proposed. */
 static void consume(struct row *r, const struct objective *o, const real *point, double energy, const real *grad)
 {
     r->evaluations++;
-    if (!r->started) {
-        r->started = 1;
-        r->energy = energy;
-        memcpy(r->grad, grad, o->dim * sizeof *grad);
-        choose_direction(r, o->dim);
-        if (r->slope == 0 || !isfinite(r->slope) || !isfinite(energy))
-            next_stage(r, o, isfinite(energy) && r->slope == 0);
-    } else if (energy <= r->energy + sufficient * r->length * r->slope) {
+    if (!r->started)
+        start_stage(r, o, energy, grad);
+    else if (energy <= r->energy + sufficient * r->length * r->slope)
         accept(r, o, point, energy, grad);
-    } else {
-        reject(r, o);
-    }
+    else
+        reject(r, o, energy);
 }
 
 static void propose(const struct row *r, size_t dim, real *point)
@@ -209,12 +233,11 @@ static void begin(struct row *r, const struct objective *o, size_t index, real *
     struct row fresh = {.index = index,
                         .point = point,
                         .grad = r->grad,
-                        .direction = r->direction,
+                        .direction = r->direction, .scale = r->scale,
                         .moves = r->moves,
                         .changes = r->changes};
     *r = fresh;
-    r->allowed = o->enter(o->context, index, 0);
-    r->done = r->allowed == 0;
+    r->done = !o->enter(o->context, index, 0, point, &r->stage);
 }
 
 bpcn_status lbfgs_minimize(const struct objective *o, size_t rows, size_t batch, real *points, struct outcome *outcome)

@@ -8,20 +8,27 @@
 #include "bayespcn.h"
 #include "real.h"
 
-struct objective {
-    void *context;
-    size_t dim;       /* entries of one point */
-    double tolerance; /* progress in the energy that counts as none (L-BFGS) */
-    /* energy[i] and grad + i * dim of row rows[i] at points + i * dim, i < n */
-    void (*evaluate)(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad);
-    /* Prepares the given stage of a row (0 first) and returns how many iterations it may take, 0
-       when the row is done. Stages may change the function: its energies are not compared across
-       them. */
-    size_t (*enter)(void *context, size_t row, size_t stage);
+/* How a row is to be minimised before its function changes. */
+struct stage {
+    size_t iterations; /* at most */
+    double tolerance;  /* progress in the energy that counts as none */
 };
 
 /* Energies are in the 10,000s; a thousandth of a nat changes no answer. */
 #define ENERGY_TOLERANCE 1e-3
+
+struct objective {
+    void *context;
+    size_t dim; /* entries of one point */
+    /* energy[i] and grad + i * dim of row rows[i] at points + i * dim, i < n */
+    void (*evaluate)(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad);
+    /* Prepares stage number `number` (0 first) of a row; may move its point. 0 when the row is
+       done. Energies are not compared across stages. */
+    int (*enter)(void *context, size_t row, size_t number, real *point, struct stage *stage);
+    /* inverse [dim] = an estimate of the inverse of the Hessian's diagonal where the row was
+       evaluated last; called once a stage. NULL: none is known. */
+    void (*scale)(void *context, size_t row, real *inverse);
+};
 
 struct outcome {
     double energy; /* at the point returned, under the last stage's function */

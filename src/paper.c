@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t only_stage(void *context, size_t row, size_t stage)
+static int only_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     (void)context;
     (void)row;
-    return stage == 0;
+    (void)point;
+    (void)stage;
+    return number == 0;
 }
 
 static void draw_starts(struct reader *r, size_t round, real *points, size_t stride)
@@ -45,7 +47,7 @@ static void evaluate_codes(void *context, size_t n, const size_t *rows, const re
 static bpcn_status auto_read(struct reader *r, struct outcome *outcome)
 {
     const bpcn_options *o = &r->model->options;
-    struct objective objective = {r->problem, r->model->code_dim, 0, evaluate_codes, only_stage};
+    struct objective objective = {r->problem, r->model->code_dim, evaluate_codes, only_stage, NULL};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
     for (size_t round = 0; round < o->rounds; round++) {
         draw_starts(r, round, r->codes, r->model->code_dim);
@@ -79,7 +81,7 @@ static void evaluate_joint_batch(struct joint *j, size_t n, const size_t *rows, 
 {
     const struct model *model = j->reader->model;
     size_t code = model->code_dim, dim = model->width[0], both = code + dim;
-    struct batch batch = {n, j->x0, NULL, j->count, j->extra, j->codes, 0};
+    struct batch batch = {n, j->x0, NULL, j->count, j->extra, j->codes, 0, NULL};
     for (size_t i = 0; i < n; i++) {
         memcpy(j->codes + i * code, points + i * both, code * sizeof *points);
         j->x0[i] = points + i * both + code;
@@ -109,7 +111,7 @@ static bpcn_status descend_joint(struct reader *r, struct joint *j, real *points
 {
     const bpcn_options *o = &r->model->options;
     size_t code = r->model->code_dim, dim = r->model->width[0], both = code + dim;
-    struct objective objective = {j, both, 0, evaluate_joint, only_stage};
+    struct objective objective = {j, both, evaluate_joint, only_stage, NULL};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->rounds * o->adam_steps};
     draw_starts(r, 0, points, both);
     for (size_t i = 0; i < r->request->n; i++)

@@ -69,11 +69,12 @@ void workspace_free(struct workspace *work)
 }
 
 /* z and slope of layer l for the whole batch, gathered from the codes. */
-static void activate_layer(const struct model *model, size_t l, size_t n, const real *h, struct workspace *work)
+static void activate_layer(const struct model *model, size_t l, size_t n, const double *leak, const real *h,
+                           struct workspace *work)
 {
     size_t width = model->width[l];
     for (size_t i = 0; i < n; i++)
-        activate(model->options.activation, width, h + i * model->code_dim + model->offset[l], work->z + i * width,
+        activate(model->options.activation, leak ? leak[i] : 0, width, h + i * model->code_dim + model->offset[l], work->z + i * width,
                  work->slope + i * width);
 }
 
@@ -167,8 +168,8 @@ static void layer_energy(const struct model *model, const struct batch *batch, s
         energy[i] += batch->expected ? 0.5 * (squares + count * leverage) / noise : gaussian(count, squares, s);
         work->s[i] = batch->expected ? noise : s;
         work->weight[i] = batch->expected ? count / noise : (count - squares / s) / s;
-        if (l == 0 && fit != NULL)
-            fit[i] = (struct fit){squares, noise + leverage};
+        if (fit != NULL)
+            fit[i * (model->options.layers + 1) + l] = (struct fit){squares, noise + leverage};
     }
 }
 
@@ -208,8 +209,8 @@ static void top_energy(const struct model *model, const struct particle *particl
             add_scaled(width, s, error, grad + i * model->code_dim + model->offset[top]);
         if (top == 0 && grad_x0 != NULL)
             add_scaled(width, s, error, grad_x0 + i * width);
-        if (top == 0 && fit != NULL)
-            fit[i] = (struct fit){squares, variance};
+        if (fit != NULL)
+            fit[i * (top + 1) + top] = (struct fit){squares, variance};
     }
 }
 
@@ -222,7 +223,7 @@ void particle_evaluate(const struct model *model, const struct particle *particl
         memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
     const struct weights *weights = n > 1 && work->weights ? work->weights[particle - model->particles] : NULL;
     for (size_t l = 0; l < model->options.layers; l++) {
-        activate_layer(model, l + 1, n, batch->h, work);
+        activate_layer(model, l + 1, n, batch->leak, batch->h, work);
         if (weights != NULL)
             multiply_layer(model, weights, l, batch, work, grad != NULL);
         else
@@ -245,7 +246,7 @@ void particle_predict(const struct model *model, const struct particle *particle
     }
     const struct layer *layer = &particle->layer[0];
     const struct weights *weights = n > 1 && work->weights ? work->weights[particle - model->particles] : NULL;
-    activate_layer(model, 1, n, h, work);
+    activate_layer(model, 1, n, NULL, h, work);
     if (weights != NULL)
         weights_down(weights, 0, n, work->z, out);
     else

@@ -18,13 +18,14 @@ struct batch {
     const double *count;               /* [n]: entries that log s_0 counts (known ones, or dim) */
     const double *extra;               /* [n]: variance added to s_0 (annealing, query noise) */
     const real *h;                     /* [n x code_dim] */
-    int expected;                      /* 1: the expected energy sum_l (|e_l|^2 + d_l z U z\') / (2 sx^2) instead */
+    int expected;                      /* 1: the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead */
+    const double *leak; /* [n]: slope of ReLU below zero, or NULL: none */
 };
 
-/* How the sensory layer fits, per row. */
+/* How one layer fits, for one row. */
 struct fit {
-    double squares;  /* |e|^2 over the known entries */
-    double variance; /* s_0 without the extra variance */
+    double squares;  /* |e|^2, over the known entries in the sensory layer */
+    double variance; /* s_l, without the extra variance */
 };
 
 /* Room for a batch of up to `rows`, NULL when out of memory. A single row is swept over the
@@ -50,8 +51,8 @@ struct workspace {
 struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team);
 void workspace_free(struct workspace *work);
 
-/* energy [n]. grad [n x code_dim], grad_x0 [n x dim] (zero where not known) and fit [n] may be
-   NULL. */
+/* energy [n]. grad [n x code_dim], grad_x0 [n x dim] (zero where not known) and
+   fit [n x (layers + 1)], sensory layer first, may be NULL. */
 void particle_evaluate(const struct model *model, const struct particle *particle, const struct batch *batch,
                        struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit);
 

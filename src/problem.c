@@ -4,6 +4,7 @@
 #include "alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void lane_free(struct lane *lane)
 {
@@ -19,12 +20,13 @@ static int lane_create(struct lane *lane, const struct problem *p, size_t most, 
     lane->work = workspace_create(p->model, most, 0, team);
     lane->x0 = alloc_zeroed(most, sizeof *lane->x0);
     lane->known = p->known ? alloc_zeroed(most, sizeof *lane->known) : NULL;
-    lane->count = alloc_zeroed(most, 2 * sizeof *lane->count);
-    lane->fit = alloc_zeroed(most, sizeof *lane->fit);
+    lane->count = alloc_zeroed(most, 3 * sizeof *lane->count);
+    lane->fit = alloc_zeroed(most * (p->model->options.layers + 1), sizeof *lane->fit);
     if (!lane->work || !lane->x0 || !lane->count || !lane->fit || (p->known && !lane->known))
         return -1;
     lane->work->weights = (const struct weights *const *)p->weights;
     lane->extra = lane->count + most;
+    lane->leak = lane->extra + most;
     return 0;
 }
 
@@ -48,14 +50,15 @@ struct problem *problem_create(const struct model *model, size_t rows, int with_
     p->team = team_create(model->options.threads);
     p->x0 = alloc_zeroed(rows, sizeof *p->x0);
     p->known = with_mask ? alloc_zeroed(rows, sizeof *p->known) : NULL;
-    p->count = alloc_zeroed(rows, 2 * sizeof *p->count);
-    p->fit = alloc_zeroed(rows, sizeof *p->fit);
+    p->count = alloc_zeroed(rows, 3 * sizeof *p->count);
+    p->fit = alloc_zeroed(rows * (model->options.layers + 1), sizeof *p->fit);
     p->weights = alloc_zeroed(model->options.particles, sizeof(struct weights *));
     if (!p->x0 || !p->count || !p->fit || !p->weights || (with_mask && !p->known) || create_lanes(p) != 0) {
         problem_free(p);
         return NULL;
     }
     p->extra = p->count + rows;
+    p->leak = p->extra + rows;
     for (size_t i = 0; i < rows; i++)
         p->count[i] = (double)model->width[0];
     return p;
@@ -98,11 +101,12 @@ void problem_evaluate(struct problem *p, size_t lane, size_t n, const size_t *ro
                       real *grad, double *responsibility)
 {
     struct lane *mine = &p->lane[lane];
-    struct batch batch = {n, mine->x0, p->known ? mine->known : NULL, mine->count, mine->extra, codes, 0};
+    struct batch batch = {n, mine->x0, p->known ? mine->known : NULL, mine->count, mine->extra, codes, 0, mine->leak};
     for (size_t i = 0; i < n; i++) {
         mine->x0[i] = p->x0[rows[i]];
         mine->count[i] = p->count[rows[i]];
         mine->extra[i] = p->extra[rows[i]];
+        mine->leak[i] = p->leak[rows[i]];
         if (p->known != NULL)
             mine->known[i] = p->known[rows[i]];
     }
@@ -111,6 +115,7 @@ void problem_evaluate(struct problem *p, size_t lane, size_t n, const size_t *ro
         return;
     }
     particle_evaluate(p->model, p->particle, &batch, mine->work, energy, grad, NULL, mine->fit);
+    size_t layers = p->model->options.layers + 1;
     for (size_t i = 0; i < n; i++)
-        p->fit[rows[i]] = mine->fit[i];
+        memcpy(p->fit + rows[i] * layers, mine->fit + i * layers, layers * sizeof *p->fit);
 }

@@ -12,8 +12,8 @@ struct lane {
     struct workspace *work; /* for BATCH rows */
     const real **x0;        /* [BATCH] each from here on */
     const unsigned char **known;
-    double *count, *extra;
-    struct fit *fit;
+    double *count, *extra, *leak;
+    struct fit *fit;             /* [BATCH x (layers + 1)] */
 };
 
 /* Rows to find codes for. Different lanes may evaluate different rows at once. */
@@ -25,7 +25,8 @@ struct problem {
     const unsigned char **known; /* [rows] -> [dim], or NULL: every entry */
     double *count;               /* [rows], see struct batch */
     double *extra;               /* [rows]: variance added to s_0, set by the stages */
-    struct fit *fit;             /* [rows]: of the point evaluated last (one particle only) */
+    double *leak;                /* [rows]: ReLU's slope below zero, set by the stages */
+    struct fit *fit;             /* [rows x (layers + 1)]: of the point evaluated last (one particle only) */
     struct weights **weights;    /* [particles]: made when wanted, or NULL */
     struct team *team;
     size_t lanes;

@@ -10,19 +10,15 @@
 #include "reader.h"
 
 #include "alloc.h"
-#include "random.h"
+#include "schedule.h"
 #include "start.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct stage {
-    double extra;
-    size_t iterations;
-};
-static const struct stage annealing[] = {{0.03, 40}, {0.001, 40}, {0, 400}};
-enum { ANNEALING_STAGES = 3, ESTIMATES = 8, ESTIMATE_ITERATIONS = 25, MOST_ITERATIONS = 400 };
+enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 25, MOST_ITERATIONS = 400 };
+static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 
 /* A search in progress: which rows, and what their stages are. */
 struct search {
@@ -30,7 +26,8 @@ struct search {
     const size_t *subset;   /* row of the minimiser -> row of the reader */
     unsigned char *settled; /* [n]: the noise estimate no longer moves */
     enum { ANNEAL, GIVEN, ESTIMATE, POLISH } plan;
-    double given; /* noise variance of the known entries */
+    double given;           /* noise variance of the known entries */
+    struct norms norms;     /* of the particle searched */
 };
 
 /* One thread's part of a search: rows first .. of the subset, evaluated in its own lane. */
@@ -58,43 +55,70 @@ static double mean_square(const struct reader *r, size_t i)
 }
 
 /* The noise that best explains what the code leaves over; starts as if all were noise. */
-static size_t estimate_noise(struct search *s, size_t i, size_t stage)
+static int estimate_noise(struct search *s, size_t i, size_t number, struct stage *stage)
 {
     struct problem *p = s->reader->problem;
-    if (stage == 0) {
+    const struct fit *fit = p->fit + i * (p->model->options.layers + 1);
+    *stage = (struct stage){ESTIMATE_ITERATIONS, estimate_tolerance};
+    if (number == 0) {
         p->extra[i] = mean_square(s->reader, i);
         s->settled[i] = 0;
-        return ESTIMATE_ITERATIONS;
+        return 1;
     }
     if (s->settled[i])
         return 0;
-    double before = p->extra[i], now = fmax(0, p->fit[i].squares / p->count[i] - p->fit[i].variance);
+    double before = p->extra[i], now = fmax(0, fit->squares / p->count[i] - fit->variance);
     p->extra[i] = now;
-    s->settled[i] = stage >= ESTIMATES || fabs(now - before) <= 0.02 * before;
-    return s->settled[i] ? MOST_ITERATIONS : ESTIMATE_ITERATIONS;
+    s->settled[i] = number >= ESTIMATES || fabs(now - before) <= 0.02 * before;
+    if (s->settled[i])
+        *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
+    return 1;
 }
 
-static size_t enter(void *context, size_t row, size_t stage)
+/* The next step of the annealing schedule. */
+static int anneal(struct search *s, size_t i, size_t number, size_t lane, real *point, struct stage *stage)
+{
+    struct problem *p = s->reader->problem;
+    struct steps steps = read_steps(p->model->options.activation);
+    if (number == steps.count)
+        return 0;
+    const struct step *step = &steps.step[number];
+    p->extra[i] = s->given + step->extra;
+    p->leak[i] = step->leak;
+    *stage = step->stage;
+    if (step->snap > 0)
+        snap_code(p->model, p->particle, step->snap, point, p->lane[lane].work->z, p->lane[lane].work->error);
+    return 1;
+}
+
+static int enter(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     struct part *part = context;
     struct search *s = part->search;
     size_t i = s->subset[part->first + row];
-    double *extra = &s->reader->problem->extra[i];
     switch (s->plan) {
     case ANNEAL:
-        if (stage == ANNEALING_STAGES)
-            return 0;
-        *extra = s->given + annealing[stage].extra;
-        return annealing[stage].iterations;
-    case GIVEN:
-        *extra = s->given;
-        return stage == 0 ? MOST_ITERATIONS : 0;
+        return anneal(s, i, number, part->lane, point, stage);
     case ESTIMATE:
-        return estimate_noise(s, i, stage);
+        return estimate_noise(s, i, number, stage);
+    case GIVEN:
+        s->reader->problem->extra[i] = s->given;
+        break;
     case POLISH:
         break;
     }
-    return stage == 0 ? MOST_ITERATIONS : 0;
+    *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
+    return number == 0;
+}
+
+static void scale(void *context, size_t row, real *inverse)
+{
+    struct part *part = context;
+    const struct search *s = part->search;
+    const struct problem *p = s->reader->problem;
+    size_t i = s->subset[part->first + row];
+    inverse_curvature(p->model, &s->norms, p->fit + i * (p->model->options.layers + 1), p->count[i], p->extra[i],
+                      p->leak[i], inverse);
 }
 
 struct minimize_job {
@@ -111,7 +135,7 @@ static void minimize_part(void *context, size_t lane, size_t lanes)
     size_t first, last, code = job->search->reader->model->code_dim;
     team_share(job->rows, 1, lane, lanes, &first, &last);
     struct part part = {job->search, lane, first};
-    struct objective objective = {&part, code, ENERGY_TOLERANCE, evaluate, enter};
+    struct objective objective = {&part, code, evaluate, enter, job->search->reader->problem->particle ? scale : NULL};
     job->status[lane] = first == last ? BPCN_OK
                                       : lbfgs_minimize(&objective, last - first, BATCH, job->points + first * code,
                                                        job->outcome + first);
@@ -133,17 +157,14 @@ static bpcn_status minimize(struct search *s, size_t rows, real *points, struct 
     return BPCN_OK;
 }
 
-static void start_rows(struct reader *r, const struct particle *particle, size_t rows, const size_t *subset,
-                       real *points)
+/* Every row starts from the same code. */
+static void start_rows(struct reader *r, const struct particle *particle, size_t rows, real *points)
 {
     size_t code = r->model->code_dim;
-    for (size_t i = 0; i < rows; i++)
-        if (r->model->options.activation == BPCN_RELU)
-            start_random(r->model, stream_id(STREAM_START, UINT64_MAX - subset[i], 0), points + i * code);
-        else if (i == 0)
-            start_top_down(r->model, particle, r->problem->lane[0].work, points);
-        else
-            memcpy(points + i * code, points, code * sizeof *points);
+    double leak = starts_linear(r->model->options.activation) ? 1 : 0;
+    start_top_down(r->model, particle, leak, r->problem->lane[0].work, points);
+    for (size_t i = 1; i < rows; i++)
+        memcpy(points + i * code, points, code * sizeof *points);
 }
 
 /* No code can have a lower energy in this particle: every residual 0, every variance the noise. */
@@ -220,7 +241,8 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     if (status != BPCN_OK)
         return status;
     s->subset = t->subset;
-    start_rows(r, particle, rows, t->subset, t->points);
+    norms_compute(r->model, particle, &s->norms);
+    start_rows(r, particle, rows, t->points);
     status = minimize(s, rows, t->points, t->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++)
         keep_better(r, t, at, k, first);
@@ -250,6 +272,8 @@ static bpcn_status polish_rows(struct reader *r, struct search *s, struct trial 
     bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
     if (rows == 0 || status != BPCN_OK)
         return status;
+    if (particle != NULL)
+        norms_compute(r->model, particle, &s->norms);
     s->subset = t->subset;
     s->plan = POLISH;
     for (size_t at = 0; at < rows; at++)
@@ -330,7 +354,7 @@ static bpcn_status search(struct reader *r)
     struct search s = {.reader = r, .given = marginal && o->noise > 0 ? o->noise * o->noise : 0};
     s.plan = masked || !marginal ? ANNEAL : o->noise < 0 ? ESTIMATE : GIVEN;
     bpcn_status status = BPCN_NO_MEMORY;
-    if (trial_create(&t, r->request->n, r->model->code_dim) == 0) {
+    if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
         s.settled = t.settled;
         status = infer(r, &s, &t);
     }
@@ -339,6 +363,7 @@ static bpcn_status search(struct reader *r)
     if (status == BPCN_OK)
         count_weights(r);
     trial_free(&t);
+    norms_free(&s.norms);
     return status;
 }
 

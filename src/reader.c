@@ -54,7 +54,7 @@ int reader_create(struct reader *r, const struct model *model, const struct read
     r->particle = alloc_zeroed(n, sizeof *r->particle);
     r->decided = alloc_zeroed(n, 1);
     r->share = alloc_zeroed(particles, sizeof *r->share);
-    r->fits = alloc_zeroed(particles, sizeof *r->fits);
+    r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
     r->gathered = alloc_zeroed(batch, model->code_dim * sizeof *r->gathered);
     r->predictions = alloc_zeroed(buffered + 1, dim * sizeof *r->predictions);
     if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->share || !r->fits ||
@@ -126,6 +126,11 @@ static void answer_alone(struct reader *r, size_t k, int all)
     }
 }
 
+static struct fit *fit_of(const struct reader *r, size_t k)
+{
+    return r->fits + k * (r->model->options.layers + 1);
+}
+
 /* The precision-weighted mean of the particles' predictions: where the mixture's gradient over x0
    vanishes for these responsibilities. */
 static void blend_predictions(struct reader *r)
@@ -133,11 +138,11 @@ static void blend_predictions(struct reader *r)
     size_t particles = r->model->options.particles, dim = r->model->width[0];
     double total = 0;
     for (size_t k = 0; k < particles; k++)
-        total += r->share[k] / r->fits[k].variance;
+        total += r->share[k] / fit_of(r, k)->variance;
     for (size_t j = 0; j < dim; j++) {
         double sum = 0;
         for (size_t k = 0; k < particles; k++)
-            sum += r->share[k] / r->fits[k].variance * (double)r->predictions[k * dim + j];
+            sum += r->share[k] / fit_of(r, k)->variance * (double)r->predictions[k * dim + j];
         r->blend[j] = (real)(sum / total);
     }
 }
@@ -150,10 +155,10 @@ static void answer_mixed(struct reader *r, size_t i, int all)
     double energy, count = (double)dim, nothing = 0;
     struct workspace *work = r->problem->lane[0].work;
     const real *row = r->x + i * dim, *code = r->codes + i * model->code_dim;
-    struct batch batch = {1, &row, NULL, &count, &nothing, code, 0};
+    struct batch batch = {1, &row, NULL, &count, &nothing, code, 0, NULL};
     for (size_t k = 0; k < model->options.particles; k++) {
         particle_predict(model, &model->particles[k], 1, code, work, r->predictions + k * dim);
-        particle_evaluate(model, &model->particles[k], &batch, work, &energy, NULL, NULL, &r->fits[k]);
+        particle_evaluate(model, &model->particles[k], &batch, work, &energy, NULL, NULL, fit_of(r, k));
     }
     r->problem->particle = NULL;
     problem_evaluate(r->problem, 0, 1, &i, code, &energy, NULL, r->share);
@@ -199,13 +204,14 @@ static void report_row(const struct reader *r, size_t i)
 {
     const struct problem *p = r->problem;
     size_t dim = r->model->width[0];
+    const struct fit *fit = p->fit + i * (r->model->options.layers + 1);
     size_t known = r->request->known ? known_entries(dim, r->request->known + i * dim) : dim;
     r->request->info[i] = (bpcn_read_info){
         .energy = r->outcome[i].energy,
         .log_density = -r->outcome[i].energy,
-        .familiarity = familiarity(noise_variance(r->model, 0), &p->fit[i], p->extra[i], (double)known),
+        .familiarity = familiarity(noise_variance(r->model, 0), fit, p->extra[i], (double)known),
         .noise = sqrt(p->extra[i]),
-        .residual = known > 0 ? sqrt(p->fit[i].squares / (double)known) : 0,
+        .residual = known > 0 ? sqrt(fit->squares / (double)known) : 0,
         .evaluations = r->outcome[i].evaluations,
         .particle = r->particle[i],
         .converged = r->outcome[i].converged,

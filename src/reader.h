@@ -15,7 +15,7 @@ struct reader {
     size_t *particle;        /* [n]: which one answers */
     unsigned char *decided;  /* [n]: no other particle has a say in the answer */
     double *share;           /* [particles]: responsibilities of one row */
-    struct fit *fits;        /* [particles]: of one row */
+    struct fit *fits;        /* [particles x (layers + 1)]: of one row */
     real *predictions;       /* [max(particles, BATCH) x dim] */
     real *gathered;          /* [BATCH x code_dim]: codes of one batch */
     real *blend;             /* [dim]: their weighted mean */

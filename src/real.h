@@ -49,6 +49,15 @@ typedef double real;
 #define problem_free REAL_NAME(problem_free)
 #define problem_choose REAL_NAME(problem_choose)
 #define problem_evaluate REAL_NAME(problem_evaluate)
+/* schedule.c */
+#define read_steps REAL_NAME(read_steps)
+#define write_steps REAL_NAME(write_steps)
+#define starts_linear REAL_NAME(starts_linear)
+#define norms_create REAL_NAME(norms_create)
+#define norms_free REAL_NAME(norms_free)
+#define norms_compute REAL_NAME(norms_compute)
+#define inverse_curvature REAL_NAME(inverse_curvature)
+#define snap_code REAL_NAME(snap_code)
 /* start.c, adam.c, lbfgs.c */
 #define start_random REAL_NAME(start_random)
 #define start_top_down REAL_NAME(start_top_down)

@@ -17,6 +17,7 @@
 #include "alloc.h"
 #include "minimize.h"
 #include "particle.h"
+#include "schedule.h"
 #include "start.h"
 #include "update.h"
 
@@ -32,10 +33,12 @@ struct remover {
     const real *x;                   /* [dim] */
     int expected;                    /* which energy */
     double extra;                    /* variance added to s_0 */
-    struct fit fit;                  /* of the code evaluated last */
+    struct fit fit[BPCN_MAX_LAYERS + 1]; /* of the code evaluated last */
+    double leak;
     struct team *team;
     struct workspace *work;
     struct update *update;
+    struct norms norms;
     real *codes;         /* [particles x code_dim] */
     double *log_weights; /* [particles]: without the row */
 };
@@ -44,46 +47,62 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
 {
     struct remover *r = context;
     double count = (double)r->model->width[0];
-    struct batch batch = {1, &r->x, NULL, &count, &r->extra, points, r->expected};
+    struct batch batch = {1, &r->x, NULL, &count, &r->extra, points, r->expected, &r->leak};
     (void)n;
     (void)rows;
-    particle_evaluate(r->model, r->particle, &batch, r->work, energy, grad, NULL, &r->fit);
+    particle_evaluate(r->model, r->particle, &batch, r->work, energy, grad, NULL, r->fit);
 }
 
-static size_t annealing(void *context, size_t row, size_t stage)
+static int annealing(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
-    static const double extra[] = {0.03, 0.001, 0};
-    static const size_t iterations[] = {40, 40, 400, 0};
     struct remover *r = context;
+    struct steps steps = read_steps(r->model->options.activation);
     (void)row;
-    r->extra = stage < 3 ? extra[stage] : 0;
-    return iterations[stage];
+    if (number == steps.count)
+        return 0;
+    const struct step *step = &steps.step[number];
+    r->extra = step->extra;
+    r->leak = step->leak;
+    *stage = step->stage;
+    if (step->snap > 0)
+        snap_code(r->model, r->particle, step->snap, point, r->work->z, r->work->error);
+    return 1;
 }
 
-static size_t expected_stage(void *context, size_t row, size_t stage)
+static int expected_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     (void)context;
     (void)row;
-    return stage == 0 ? EXPECTED_ITERATIONS : 0;
+    (void)point;
+    *stage = (struct stage){EXPECTED_ITERATIONS, 1e-9};
+    return number == 0;
+}
+
+static void scale(void *context, size_t row, real *inverse)
+{
+    struct remover *r = context;
+    (void)row;
+    inverse_curvature(r->model, &r->norms, r->fit, (double)r->model->width[0], r->extra, r->leak, inverse);
 }
 
 /* Whether the row, at its code, is something that the particle holds. */
 static int holds(struct remover *r, const real *code)
 {
     double noise = noise_variance(r->model, 0), most = most_deviations * most_deviations * noise;
-    return r->fit.squares <= most * (double)r->model->width[0] &&
+    return r->fit[0].squares <= most * (double)r->model->width[0] &&
            particle_holds(r->model, r->particle, code, r->update);
 }
 
 static bpcn_status find_code(struct remover *r, size_t k)
 {
-    struct objective inferred = {r, r->model->code_dim, ENERGY_TOLERANCE, evaluate, annealing};
-    struct objective expected = {r, r->model->code_dim, 1e-9, evaluate, expected_stage};
+    struct objective inferred = {r, r->model->code_dim, evaluate, annealing, scale};
+    struct objective expected = {r, r->model->code_dim, evaluate, expected_stage, scale};
     struct outcome outcome;
     real *code = r->codes + k * r->model->code_dim;
     r->particle = &r->model->particles[k];
     r->expected = 0;
-    start_top_down(r->model, r->particle, r->work, code);
+    norms_compute(r->model, r->particle, &r->norms);
+    start_top_down(r->model, r->particle, starts_linear(r->model->options.activation) ? 1 : 0, r->work, code);
     bpcn_status status = lbfgs_minimize(&inferred, 1, 1, code, &outcome);
     r->expected = 1;
     if (status == BPCN_OK)
@@ -100,6 +119,7 @@ static void remover_free(struct remover *r)
     workspace_free(r->work);
     team_free(r->team);
     update_free(r->update);
+    norms_free(&r->norms);
     free(r->codes);
     free(r->log_weights);
 }
@@ -112,7 +132,7 @@ static int remover_create(struct remover *r)
     r->update = update_create(r->model);
     r->codes = alloc_zeroed(particles, r->model->code_dim * sizeof *r->codes);
     r->log_weights = alloc_zeroed(particles, sizeof *r->log_weights);
-    return r->work && r->update && r->codes && r->log_weights ? 0 : -1;
+    return norms_create(&r->norms, r->model) == 0 && r->work && r->update && r->codes && r->log_weights ? 0 : -1;
 }
 
 /* Takes the row back in particle k, and its evidence out of the weight. */

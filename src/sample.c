@@ -44,7 +44,7 @@ static void sample_one(const struct model *model, uint64_t stream, struct sample
     add_noise(model, top, stream, &drawn, s);
     for (size_t l = top; l-- > 0;) {
         const struct layer *layer = &particle->layer[l];
-        activate(model->options.activation, layer->above, s->x, s->z, s->slope);
+        activate(model->options.activation, 0, layer->above, s->x, s->z, s->slope);
         matmul(1, layer->above, layer->below, s->z, layer->mean, s->x);
         add_noise(model, l, stream, &drawn, s);
     }

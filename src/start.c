@@ -20,14 +20,15 @@ void start_random(const struct model *model, uint64_t stream, real *code)
     }
 }
 
-void start_top_down(const struct model *model, const struct particle *particle, struct workspace *work, real *code)
+void start_top_down(const struct model *model, const struct particle *particle, double leak, struct workspace *work,
+                    real *code)
 {
     size_t top = model->options.layers;
     for (size_t j = 0; top > 0 && j < model->width[top]; j++)
         code[model->offset[top] + j] = (real)particle->top_mean[j];
     for (size_t l = top; l-- > 1;) {
         const struct layer *layer = &particle->layer[l];
-        activate(model->options.activation, layer->above, code + model->offset[l + 1], work->z, work->slope);
+        activate(model->options.activation, leak, layer->above, code + model->offset[l + 1], work->z, work->slope);
         matmul(1, layer->above, layer->below, work->z, layer->mean, code + model->offset[l]);
     }
 }

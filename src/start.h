@@ -8,7 +8,9 @@
    which draw (random.h). */
 void start_random(const struct model *model, uint64_t stream, real *code);
 
-/* code [code_dim]: x_L = the top's mean, x_l = f(x_{l+1}) mean_l. No randomness. */
-void start_top_down(const struct model *model, const struct particle *particle, struct workspace *work, real *code);
+/* code [code_dim]: x_L = the top's mean, x_l = f(x_{l+1}) mean_l, with ReLU's slope below zero at
+   `leak`. No randomness. */
+void start_top_down(const struct model *model, const struct particle *particle, double leak, struct workspace *work,
+                    real *code);
 
 #endif

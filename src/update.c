@@ -59,7 +59,7 @@ void layer_refresh(struct layer *layer)
 static void activate_above(const struct model *model, size_t l, const real *code, struct update *u)
 {
     size_t above = model->width[l + 1];
-    activate(model->options.activation, above, code + model->offset[l + 1], u->activation, u->slope);
+    activate(model->options.activation, 0, above, code + model->offset[l + 1], u->activation, u->slope);
     for (size_t j = 0; j < above; j++)
         u->z[j] = (double)u->activation[j];
 }

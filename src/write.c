@@ -9,6 +9,7 @@
 #include "block.h"
 #include "minimize.h"
 #include "random.h"
+#include "schedule.h"
 #include "start.h"
 #include "update.h"
 
@@ -22,6 +23,7 @@ struct writer {
     struct model *model;
     const struct particle *particle; /* being inferred in */
     const real *x;                   /* [n x dim]: the block at hand */
+    const real *row;                 /* [dim]: the row of it being inferred */
     size_t n;
     struct team *team;
     struct workspace *work; /* one row */
@@ -29,7 +31,11 @@ struct writer {
     struct update *update;
     real *codes;              /* [particles x n x code_dim] */
     struct outcome *outcomes; /* [particles] */
-    struct fit fit, *fits;    /* of the point evaluated last; [particles], one row only */
+    struct fit fit[BPCN_MAX_LAYERS + 1]; /* of the code evaluated last, one row */
+    struct norms norms;                  /* of the particle */
+    double unexplained;                  /* by the start, per entry */
+    double extra, leak;                  /* of the present step, see schedule.h */
+    double *leverage;                    /* [particles]: z U z' of the sensory layer */
     double *log_weights;      /* [particles]: after the block */
 };
 
@@ -41,7 +47,8 @@ static void writer_free(struct writer *w)
     update_free(w->update);
     free(w->codes);
     free(w->outcomes);
-    free(w->fits);
+    free(w->leverage);
+    norms_free(&w->norms);
     free(w->log_weights);
 }
 
@@ -56,63 +63,124 @@ static int writer_create(struct writer *w, struct model *model, size_t n)
     w->update = update_create(model);
     w->codes = alloc_zeroed(particles * n, model->code_dim * sizeof *w->codes);
     w->outcomes = alloc_zeroed(particles, sizeof *w->outcomes);
-    w->fits = alloc_zeroed(particles, sizeof *w->fits);
+    w->leverage = alloc_zeroed(particles, sizeof *w->leverage);
     w->log_weights = alloc_zeroed(particles, sizeof *w->log_weights);
-    int complete = w->work && w->update && w->codes && w->outcomes && w->fits && w->log_weights;
-    return complete && (n == 1 || w->block) ? 0 : -1;
+    int complete = w->work && w->update && w->codes && w->outcomes && w->leverage && w->log_weights;
+    return norms_create(&w->norms, model) == 0 && complete && (n == 1 || w->block) ? 0 : -1;
 }
 
-static void evaluate(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
+/* The energy of one row of the block, w->row. */
+static void evaluate_row(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
+{
+    struct writer *w = context;
+    double count = (double)w->model->width[0];
+    struct batch batch = {1, &w->row, NULL, &count, &w->extra, points, 0, &w->leak};
+    (void)n;
+    (void)rows;
+    particle_evaluate(w->model, w->particle, &batch, w->work, energy, grad, NULL, w->fit);
+}
+
+/* The energy of the block. */
+static void evaluate_block(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
 {
     struct writer *w = context;
     (void)n;
     (void)rows;
-    if (w->block != NULL) {
-        block_evaluate(w->model, w->particle, w->x, points, w->block, energy, grad);
-        return;
-    }
-    double count = (double)w->model->width[0], nothing = 0;
-    struct batch batch = {1, &w->x, NULL, &count, &nothing, points, 0};
-    particle_evaluate(w->model, w->particle, &batch, w->work, energy, grad, NULL, &w->fit);
+    block_evaluate(w->model, w->particle, w->x, points, w->block, energy, grad);
 }
 
-static size_t only_stage(void *context, size_t row, size_t stage)
+static int only_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     (void)context;
     (void)row;
-    return stage == 0 ? MOST_ITERATIONS : 0;
+    (void)point;
+    *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
+    return number == 0;
 }
 
-static void start(struct writer *w, size_t k, const double *starts, real *codes)
+static int next_step(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
-    const struct model *model = w->model;
-    size_t code = model->code_dim;
+    struct writer *w = context;
+    struct steps steps = write_steps(w->model->options.activation);
+    (void)row;
+    if (number == steps.count)
+        return 0;
+    const struct step *step = &steps.step[number];
+    w->extra = step->extra * w->unexplained;
+    w->leak = step->leak;
+    *stage = step->stage;
+    if (step->snap > 0)
+        snap_code(w->model, w->particle, step->snap, point, w->work->z, w->work->error);
+    return 1;
+}
+
+static void scale(void *context, size_t row, real *inverse)
+{
+    struct writer *w = context;
+    (void)row;
+    inverse_curvature(w->model, &w->norms, w->fit, (double)w->model->width[0], w->extra, w->leak, inverse);
+}
+
+/* Our way: from the top-down start through the steps of writes. */
+static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct outcome *outcome)
+{
+    const size_t row = 0;
+    struct objective objective = {w, w->model->code_dim, evaluate_row, next_step, scale};
+    w->row = x;
+    w->extra = 0;
+    w->leak = starts_linear(w->model->options.activation) ? 1 : 0;
+    start_top_down(w->model, w->particle, w->leak, w->work, code);
+    evaluate_row(w, 1, &row, code, &outcome->energy, NULL);
+    w->unexplained = w->fit[0].squares / (double)w->model->width[0];
+    bpcn_status status = lbfgs_minimize(&objective, 1, 1, code, outcome);
+    outcome->evaluations++;
+    return status;
+}
+
+/* Row by row, then, if there are several, together. */
+static bpcn_status infer_ours(struct writer *w, real *codes, struct outcome *outcome)
+{
+    size_t code = w->model->code_dim, evaluations = 0;
+    struct objective together = {w, w->n * code, evaluate_block, only_stage, NULL};
+    bpcn_status status = BPCN_OK;
+    norms_compute(w->model, w->particle, &w->norms);
+    for (size_t i = 0; status == BPCN_OK && i < w->n; i++) {
+        status = infer_row(w, w->x + i * w->model->width[0], codes + i * code, outcome);
+        evaluations += outcome->evaluations;
+    }
+    if (status == BPCN_OK && w->n > 1) {
+        status = lbfgs_minimize(&together, 1, 1, codes, outcome);
+        evaluations += outcome->evaluations * w->n;
+    }
+    outcome->evaluations = evaluations;
+    return status;
+}
+
+/* The paper's way: Adam from a random start, or from the one given. */
+static bpcn_status infer_adam(struct writer *w, size_t k, const double *starts, real *codes, struct outcome *outcome)
+{
+    const bpcn_options *o = &w->model->options;
+    size_t code = w->model->code_dim;
+    struct objective objective = {w, w->n * code, w->n > 1 ? evaluate_block : evaluate_row, only_stage, NULL};
+    struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
+    w->row = w->x;
+    w->extra = w->leak = 0;
     for (size_t i = 0; i < w->n; i++)
-        if (model->options.minimizer == BPCN_ADAM || model->options.activation == BPCN_RELU)
-            start_random(model, stream_id(STREAM_START, model->writes + i, k), codes + i * code);
-        else
-            start_top_down(model, w->particle, w->work, codes + i * code);
+        start_random(w->model, stream_id(STREAM_START, w->model->writes + i, k), codes + i * code);
     for (size_t j = 0; starts != NULL && j < w->n * code; j++)
         codes[j] = (real)starts[j];
+    return adam_minimize(&objective, 1, &how, codes, outcome, NULL);
 }
 
 /* The codes of the block in particle k. */
 static bpcn_status infer(struct writer *w, size_t k, const double *starts)
 {
-    const bpcn_options *o = &w->model->options;
-    size_t entries = w->n * w->model->code_dim;
-    struct objective objective = {w, entries, ENERGY_TOLERANCE, evaluate, only_stage};
-    real *codes = w->codes + k * entries;
-    bpcn_status status;
+    real *codes = w->codes + k * w->n * w->model->code_dim;
     w->particle = &w->model->particles[k];
-    start(w, k, starts, codes);
-    if (o->minimizer == BPCN_ADAM) {
-        struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
-        status = adam_minimize(&objective, 1, &how, codes, &w->outcomes[k], NULL);
-    } else {
-        status = lbfgs_minimize(&objective, 1, 1, codes, &w->outcomes[k]);
-    }
-    w->fits[k] = w->fit;
+    bpcn_status status = w->model->options.minimizer == BPCN_ADAM
+                             ? infer_adam(w, k, starts, codes, &w->outcomes[k])
+                             : infer_ours(w, codes, &w->outcomes[k]);
+    w->leverage[k] = w->n == 1 ? w->fit[0].variance - noise_variance(w->model, 0) : NAN;
     return status;
 }
 
@@ -145,7 +213,7 @@ static bpcn_write_row summary(const struct writer *w)
     for (size_t k = 0; k < particles; k++)
         sum += exp(w->log_weights[k] - w->log_weights[best]);
     row.energy = -w->log_weights[best] - log(sum);
-    row.leverage = w->n == 1 ? w->fits[best].variance - noise_variance(w->model, 0) : NAN;
+    row.leverage = w->leverage[best];
     return row;
 }
 

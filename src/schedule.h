@@ -1,0 +1,53 @@
+/*
+ * How inference goes from a start to a minimum: the steps of writes and reads, and the estimate of
+ * the curvature that L-BFGS starts from. docs/SOLVER.md has the measurements behind each number.
+ */
+#ifndef BPCN_SCHEDULE_H
+#define BPCN_SCHEDULE_H
+
+#include "minimize.h"
+#include "particle.h"
+
+/* One step: the energy is minimised with `extra` added to s_0 and, for ReLU, with slope `leak`
+   below zero. */
+struct step {
+    double extra;
+    double leak;
+    struct stage stage;
+    double snap; /* > 0: first put units below this (a tenth of it per layer up) firmly off */
+};
+
+struct steps {
+    size_t count;
+    const struct step *step;
+};
+
+/* For reads the extra variance is absolute; for writes it is relative to what the start leaves
+   unexplained, per entry. */
+struct steps read_steps(bpcn_activation activation);
+struct steps write_steps(bpcn_activation activation);
+
+/* Whether inference starts in the network made linear, where the start is not dead. */
+int starts_linear(bpcn_activation activation);
+
+/* Norms of a particle that its curvature is made of, per hidden unit. */
+struct norms {
+    real *mean;       /* [code_dim]: |row of the mean that the unit predicts with|^2 */
+    real *covariance; /* [code_dim]: U_ii */
+};
+int norms_create(struct norms *norms, const struct model *model); /* -1: out of memory */
+void norms_free(struct norms *norms);
+void norms_compute(const struct model *model, const struct particle *particle, struct norms *norms);
+
+/* inverse [code_dim]: one over the diagonal of the Gauss-Newton Hessian at a code whose fit
+   [layers + 1] is given. `count` entries of the observation are known, `extra` is added to s_0. */
+void inverse_curvature(const struct model *model, const struct norms *norms, const struct fit *fit, double count,
+                       double extra, double leak, real *inverse);
+
+/* Puts the units of a code that are below `threshold` in layer 1, a tenth of it in layer 2, ...,
+   where their prediction from above wants them, or just below zero. For ReLU, whose kinks hold
+   L-BFGS up. */
+void snap_code(const struct model *model, const struct particle *particle, double threshold, real *code, real *above,
+               real *prediction);
+
+#endif
