@@ -22,7 +22,7 @@ LIBS = $(BLAS_LIBS) -lm -lpthread
 
 # Compiled once, and compiled for each precision (src/real.h).
 PLAIN := alloc team linalg gemm random activation root model error options memory inspect
-PER_PRECISION := sweep weights particle mixture block problem schedule start adam lbfgs update reader paper \
+PER_PRECISION := sweep weights particle mixture block problem precondition schedule start adam lbfgs update reader paper \
                  write read energy remove forget sample core
 LIB_OBJECTS := $(PLAIN:%=$(BUILD)/src/%.o) \
                $(foreach bits,32 64,$(PER_PRECISION:%=$(BUILD)/src/%.f$(bits).o))

@@ -28,6 +28,9 @@ struct row {
     size_t pairs, newest; /* pairs in the history; ring position of the newest */
     double energy, slope, length;
     int started, converged, done;
+    int turning;                    /* wants a direction */
+    int dense;                      /* preconditioned together with others, not by `scale` */
+    double share[HISTORY];          /* between the two loops of the recursion */
     real *point, *grad, *direction; /* [dim] */
     real *scale;                    /* [dim]: inverse diagonal of the Hessian, where known */
     real *moves, *changes;          /* [HISTORY x dim] */
@@ -35,12 +38,14 @@ struct row {
 };
 
 struct pool {
-    struct row *row;      /* [rows] */
-    real *vectors;        /* behind the rows' pointers */
-    size_t *active;       /* [batch]: rows in this round */
-    size_t *indices;      /* [batch]: their numbers for the objective */
-    real *points, *grads; /* [batch x dim] */
-    double *energies;     /* [batch] */
+    struct row *row;              /* [rows] */
+    real *vectors;                /* behind the rows' pointers */
+    size_t *active;               /* [batch]: rows in this round */
+    size_t *indices;              /* [batch]: their numbers for the objective */
+    size_t *joint;                /* [2 batch]: rows preconditioned together */
+    real *points, *grads;         /* [batch x dim] */
+    real *vectors_in, *points_in; /* [2 batch x dim]: of the rows preconditioned together */
+    double *energies;             /* [batch] */
 };
 
 static void pool_free(struct pool *pool)
@@ -53,18 +58,21 @@ static void pool_free(struct pool *pool)
 }
 
 /* Room for `batch` rows at a time; their state is reused for the rows that come after. */
-static int pool_allocate(struct pool *pool, size_t batch, size_t dim)
+static int pool_allocate(struct pool *pool, size_t batch, size_t dim, int dense)
 {
     const size_t per_row = 3 + 2 * HISTORY;
     pool->row = alloc_zeroed(batch, sizeof *pool->row);
     pool->vectors = alloc_zeroed(batch, per_row * dim * sizeof *pool->vectors);
-    pool->active = alloc_zeroed(batch, 2 * sizeof *pool->active);
-    pool->points = alloc_zeroed(batch, 2 * dim * sizeof *pool->points);
+    pool->active = alloc_zeroed(batch, 4 * sizeof *pool->active);
+    pool->points = alloc_zeroed(batch, (dense ? 6 : 2) * dim * sizeof *pool->points);
     pool->energies = alloc_zeroed(batch, sizeof *pool->energies);
     if (!pool->row || !pool->vectors || !pool->active || !pool->points || !pool->energies)
         return -1;
     pool->indices = pool->active + batch;
+    pool->joint = pool->active + 2 * batch;
     pool->grads = pool->points + batch * dim;
+    pool->vectors_in = pool->points + 2 * batch * dim;
+    pool->points_in = pool->points + 4 * batch * dim;
     for (size_t i = 0; i < batch; i++) {
         real *v = pool->vectors + i * per_row * dim;
         pool->row[i].grad = v;
@@ -85,50 +93,98 @@ static double scaled_square(size_t dim, const real *scale, const real *x)
     return sum;
 }
 
-/* direction = -(approximate inverse Hessian) grad, by the two-loop recursion around the inverse
-   diagonal, which is fitted to the newest pair. */
-static void quasi_newton(struct row *r, size_t dim)
+/* The first loop of the two-loop recursion: direction = grad less its known part. */
+static void first_loop(struct row *r, size_t dim)
 {
-    double share[HISTORY];
     memcpy(r->direction, r->grad, dim * sizeof *r->grad);
     for (size_t k = 0; k < r->pairs; k++) {
         size_t at = (r->newest + HISTORY - k) % HISTORY;
-        share[at] = r->inverse[at] * dot(dim, r->moves + at * dim, r->direction);
-        axpy(dim, -share[at], r->changes + at * dim, r->direction);
+        r->share[at] = r->inverse[at] * dot(dim, r->moves + at * dim, r->direction);
+        axpy(dim, -r->share[at], r->changes + at * dim, r->direction);
     }
-    double fitted = 1 / (r->inverse[r->newest] * scaled_square(dim, r->scale, r->changes + r->newest * dim));
-    for (size_t j = 0; j < dim; j++)
-        r->direction[j] *= (real)-fitted * r->scale[j];
+}
+
+/* The second, after the middle: direction is now -(approximate inverse Hessian) grad. */
+static void second_loop(struct row *r, size_t dim)
+{
     for (size_t k = r->pairs; k-- > 0;) {
         size_t at = (r->newest + HISTORY - k) % HISTORY;
         double b = r->inverse[at] * dot(dim, r->changes + at * dim, r->direction);
-        axpy(dim, -share[at] - b, r->moves + at * dim, r->direction);
+        axpy(dim, -r->share[at] - b, r->moves + at * dim, r->direction);
     }
-}
-
-/* The first direction: downhill, by the inverse diagonal where it is known, else a cautious tenth
-   of what would move each entry by 0.1. */
-static void steepest(struct row *r, const struct objective *o)
-{
-    double norm = sqrt(dot(o->dim, r->grad, r->grad));
-    double step = o->scale ? 1 : 0.1 * fmin(1, 0.1 * sqrt((double)o->dim) / fmax(norm, 1e-30));
-    for (size_t j = 0; j < o->dim; j++)
-        r->direction[j] = (real)-step * r->scale[j] * r->grad[j];
-}
-
-static void choose_direction(struct row *r, const struct objective *o)
-{
-    if (r->pairs > 0) {
-        quasi_newton(r, o->dim);
-        r->slope = dot(o->dim, r->grad, r->direction);
-    }
-    if (r->pairs == 0 || !(r->slope < 0)) {
-        r->pairs = 0;
-        steepest(r, o);
-        r->slope = dot(o->dim, r->grad, r->direction);
-    }
+    r->slope = dot(dim, r->grad, r->direction);
     r->length = 1;
     r->tries = 0;
+}
+
+/* The middle with the inverse diagonal, fitted to the newest pair; without one, a cautious tenth
+   of what would move each entry by 0.1. */
+static void middle_diagonal(struct row *r, const struct objective *o)
+{
+    double factor = 1;
+    if (r->pairs > 0)
+        factor = 1 / (r->inverse[r->newest] * scaled_square(o->dim, r->scale, r->changes + r->newest * o->dim));
+    else if (o->scale == NULL)
+        factor = 0.1 * fmin(1, 0.1 * sqrt((double)o->dim) / fmax(sqrt(dot(o->dim, r->grad, r->grad)), 1e-30));
+    for (size_t j = 0; j < o->dim; j++)
+        r->direction[j] *= (real)-factor * r->scale[j];
+}
+
+/* The middle for all rows that are preconditioned together, each fitted to its newest pair. */
+static void middle_dense(struct pool *pool, size_t active, const struct objective *o)
+{
+    size_t n = 0, dim = o->dim, bytes = dim * sizeof(real);
+    for (size_t i = 0; i < active; i++) {
+        const struct row *r = &pool->row[pool->active[i]];
+        for (size_t part = 0; r->turning && r->dense && part < (r->pairs > 0 ? 2 : 1); part++) {
+            memcpy(pool->vectors_in + n * dim, part ? r->changes + r->newest * dim : r->direction, bytes);
+            memcpy(pool->points_in + n * dim, r->point, bytes);
+            pool->joint[n++] = r->index;
+        }
+    }
+    if (n == 0)
+        return;
+    o->precondition(o->context, n, pool->joint, pool->points_in, pool->vectors_in);
+    const real *out = pool->vectors_in;
+    for (size_t i = 0; i < active; i++) {
+        struct row *r = &pool->row[pool->active[i]];
+        if (!r->turning || !r->dense)
+            continue;
+        double factor = 1;
+        if (r->pairs > 0)
+            factor = 1 / (r->inverse[r->newest] * dot(dim, r->changes + r->newest * dim, out + dim));
+        for (size_t j = 0; j < dim; j++)
+            r->direction[j] = (real)-factor * out[j];
+        out += (r->pairs > 0 ? 2 : 1) * dim;
+    }
+}
+
+/* Gives every turning row its direction. One that is not downhill loses its history and tries
+   again. */
+static void choose_directions(struct pool *pool, size_t active, const struct objective *o)
+{
+    for (int again = 1; again;) {
+        again = 0;
+        for (size_t i = 0; i < active; i++) {
+            struct row *r = &pool->row[pool->active[i]];
+            if (!r->turning)
+                continue;
+            first_loop(r, o->dim);
+            if (!r->dense)
+                middle_diagonal(r, o);
+        }
+        middle_dense(pool, active, o);
+        for (size_t i = 0; i < active; i++) {
+            struct row *r = &pool->row[pool->active[i]];
+            if (!r->turning)
+                continue;
+            second_loop(r, o->dim);
+            r->turning = r->pairs > 0 && !(r->slope < 0);
+            if (r->turning)
+                r->pairs = 0;
+            again |= r->turning;
+        }
+    }
 }
 
 /* Remembers the move just made, direction * length, and the change of the gradient. */
@@ -153,7 +209,7 @@ static void next_stage(struct row *r, const struct objective *o, int converged)
 {
     r->converged = converged;
     r->done = !o->enter(o->context, r->index, ++r->number, r->point, &r->stage);
-    r->started = 0;
+    r->started = r->turning = 0;
     r->pairs = r->iterations = r->resting = 0;
 }
 
@@ -167,12 +223,12 @@ static void accept(struct row *r, const struct objective *o, const real *point, 
     r->energy = energy;
     r->iterations++;
     r->resting = progress <= r->stage.tolerance ? r->resting + 1 : 0;
-    if (r->resting >= REST || r->slope == 0)
+    if (r->resting >= REST)
         next_stage(r, o, 1);
     else if (r->iterations >= r->stage.iterations)
         next_stage(r, o, 0);
     else
-        choose_direction(r, o);
+        r->turning = 1;
 }
 
 /* The point was too high: try nearer, where a parabola through what is known has its minimum;
@@ -187,7 +243,7 @@ static void reject(struct row *r, const struct objective *o, double energy)
         return;
     if (r->pairs > 0) {
         r->pairs = 0;
-        choose_direction(r, o);
+        r->turning = 1;
         return;
     }
     next_stage(r, o, 1);
@@ -201,11 +257,10 @@ static void start_stage(struct row *r, const struct objective *o, double energy,
     memcpy(r->grad, grad, o->dim * sizeof *grad);
     for (size_t j = 0; o->scale == NULL && j < o->dim; j++)
         r->scale[j] = 1;
-    if (o->scale != NULL)
-        o->scale(o->context, r->index, r->scale);
-    choose_direction(r, o);
-    if (r->slope == 0 || !isfinite(r->slope) || !isfinite(energy))
-        next_stage(r, o, isfinite(energy) && r->slope == 0);
+    r->dense = o->scale != NULL && !o->scale(o->context, r->index, r->scale);
+    r->turning = 1;
+    if (!isfinite(energy))
+        next_stage(r, o, 0);
 }
 
 /* What row r makes of the energy at the point it proposed. */
@@ -233,7 +288,8 @@ static void begin(struct row *r, const struct objective *o, size_t index, real *
     struct row fresh = {.index = index,
                         .point = point,
                         .grad = r->grad,
-                        .direction = r->direction, .scale = r->scale,
+                        .direction = r->direction,
+                        .scale = r->scale,
                         .moves = r->moves,
                         .changes = r->changes};
     *r = fresh;
@@ -244,7 +300,7 @@ bpcn_status lbfgs_minimize(const struct objective *o, size_t rows, size_t batch,
 {
     struct pool pool = {0};
     size_t slots = rows < batch ? rows : batch, next = slots, active = slots, dim = o->dim;
-    if (pool_allocate(&pool, slots, dim) != 0) {
+    if (pool_allocate(&pool, slots, dim, o->precondition != NULL) != 0) {
         pool_free(&pool);
         return BPCN_NO_MEMORY;
     }
@@ -259,10 +315,14 @@ bpcn_status lbfgs_minimize(const struct objective *o, size_t rows, size_t batch,
             propose(r, dim, pool.points + i * dim);
         }
         o->evaluate(o->context, active, pool.indices, pool.points, pool.energies, pool.grads);
+        for (size_t i = 0; i < active; i++)
+            consume(&pool.row[pool.active[i]], o, pool.points + i * dim, pool.energies[i], pool.grads + i * dim);
+        choose_directions(&pool, active, o);
         size_t kept = 0;
         for (size_t i = 0; i < active; i++) {
             struct row *r = &pool.row[pool.active[i]];
-            consume(r, o, pool.points + i * dim, pool.energies[i], pool.grads + i * dim);
+            if (r->started && !(r->slope < 0)) /* flat, or not a number */
+                next_stage(r, o, r->slope == 0);
             if (r->done)
                 outcome[r->index] = (struct outcome){r->energy, r->evaluations, r->converged};
             if (r->done && next < rows) {

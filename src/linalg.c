@@ -139,6 +139,7 @@ double sum_of_squares_f64(size_t n, const double *x)
 
 /* LAPACK works on columns: our upper triangle by rows is its lower triangle. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
+extern void dpotri_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 extern void dtplqt_(const int *m, const int *n, const int *l, const int *mb, double *a, const int *lda, double *b,
                     const int *ldb, double *t, const int *ldt, double *work, int *info);
 
@@ -158,6 +159,16 @@ void cholesky_solve(size_t n, size_t columns, const double *factor, double *b)
     int m = (int)n, k = (int)columns;
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, m, k, 1, factor, m, b, k);
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, m, k, 1, factor, m, b, k);
+}
+
+int cholesky_inverse(size_t n, double *factor)
+{
+    int order = (int)n, info = 0;
+    dpotri_("L", &order, factor, &order, &info, 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            factor[i * n + j] = factor[j * n + i];
+    return info == 0 ? 0 : -1;
 }
 
 enum { LQ_BLOCK = 32 };

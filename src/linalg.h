@@ -42,6 +42,9 @@ int cholesky(size_t n, double *a);
 /* Solves R'R x = b in place, b [n x columns], R from cholesky(). */
 void cholesky_solve(size_t n, size_t columns, const double *factor, double *b);
 
+/* factor [n x n] from cholesky() becomes the full symmetric inverse of the matrix; -1 on failure. */
+int cholesky_inverse(size_t n, double *factor);
+
 /* root [n x n], upper triangular, becomes the upper triangle of a root of
    keep^2 root'root + add^2 I, without forming that sum. work [triangle_diffuse_work(n)]. */
 void triangle_diffuse(size_t n, double keep, double add, double *root, double *work);

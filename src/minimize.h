@@ -25,9 +25,13 @@ struct objective {
     /* Prepares stage number `number` (0 first) of a row; may move its point. 0 when the row is
        done. Energies are not compared across stages. */
     int (*enter)(void *context, size_t row, size_t number, real *point, struct stage *stage);
-    /* inverse [dim] = an estimate of the inverse of the Hessian's diagonal where the row was
-       evaluated last; called once a stage. NULL: none is known. */
-    void (*scale)(void *context, size_t row, real *inverse);
+    /* Called once a stage, after its first evaluation: inverse [dim] = an estimate of the inverse
+       of the Hessian's diagonal there; or returns 0, and `precondition` is used. NULL: nothing is
+       known. */
+    int (*scale)(void *context, size_t row, real *inverse);
+    /* vectors [n x dim] = an estimate of the inverse Hessian of each row at points, times vectors.
+       NULL when scale never returns 0. */
+    void (*precondition)(void *context, size_t n, const size_t *rows, const real *points, real *vectors);
 };
 
 struct outcome {

@@ -48,6 +48,8 @@ static void set_shape(struct model *model)
         model->width[l] = model->options.hidden[l - 1];
         model->offset[l] = model->code_dim;
         model->code_dim += model->width[l];
+        if (model->width[l] > model->widest_hidden)
+            model->widest_hidden = model->width[l];
     }
 }
 

@@ -27,7 +27,7 @@ struct model {
     bpcn_options options;               /* sigma_data filled in */
     size_t width[BPCN_MAX_LAYERS + 1];  /* of layer 0 (the observation) .. options.layers */
     size_t offset[BPCN_MAX_LAYERS + 1]; /* of layer l >= 1 in a code */
-    size_t code_dim;
+    size_t code_dim, widest_hidden;
     struct particle *particles; /* [options.particles] */
     double *log_weights;        /* [options.particles], normalised */
     size_t *copies;             /* [options.particles], for model_resample */

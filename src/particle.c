@@ -74,8 +74,8 @@ static void activate_layer(const struct model *model, size_t l, size_t n, const 
 {
     size_t width = model->width[l];
     for (size_t i = 0; i < n; i++)
-        activate(model->options.activation, leak ? leak[i] : 0, width, h + i * model->code_dim + model->offset[l], work->z + i * width,
-                 work->slope + i * width);
+        activate(model->options.activation, leak ? leak[i] : 0, width, h + i * model->code_dim + model->offset[l],
+                 work->z + i * width, work->slope + i * width);
 }
 
 /* error = target - error where known, else 0 */

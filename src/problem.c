@@ -11,6 +11,7 @@ static void lane_free(struct lane *lane)
     workspace_free(lane->work);
     free(lane->x0);
     free(lane->known);
+    free(lane->vectors);
     free(lane->count);
     free(lane->fit);
 }
@@ -20,11 +21,16 @@ static int lane_create(struct lane *lane, const struct problem *p, size_t most, 
     lane->work = workspace_create(p->model, most, 0, team);
     lane->x0 = alloc_zeroed(most, sizeof *lane->x0);
     lane->known = p->known ? alloc_zeroed(most, sizeof *lane->known) : NULL;
+    size_t code = p->model->code_dim, wide = 2 * p->model->widest_hidden;
+    size_t scratch = code > wide ? code : wide;
+    lane->vectors = alloc_zeroed(most, (2 * code + scratch) * sizeof *lane->vectors);
     lane->count = alloc_zeroed(most, 3 * sizeof *lane->count);
     lane->fit = alloc_zeroed(most * (p->model->options.layers + 1), sizeof *lane->fit);
-    if (!lane->work || !lane->x0 || !lane->count || !lane->fit || (p->known && !lane->known))
+    if (!lane->work || !lane->x0 || !lane->vectors || !lane->count || !lane->fit || (p->known && !lane->known))
         return -1;
     lane->work->weights = (const struct weights *const *)p->weights;
+    lane->slopes = lane->vectors + most * code;
+    lane->scratch = lane->slopes + most * code;
     lane->extra = lane->count + most;
     lane->leak = lane->extra + most;
     return 0;

@@ -12,8 +12,10 @@ struct lane {
     struct workspace *work; /* for BATCH rows */
     const real **x0;        /* [BATCH] each from here on */
     const unsigned char **known;
+    real *vectors, *slopes; /* [BATCH x code_dim], for preconditioning */
+    real *scratch;          /* [BATCH x max(code_dim, 2 widest)] */
     double *count, *extra, *leak;
-    struct fit *fit;             /* [BATCH x (layers + 1)] */
+    struct fit *fit; /* [BATCH x (layers + 1)] */
 };
 
 /* Rows to find codes for. Different lanes may evaluate different rows at once. */

@@ -9,7 +9,9 @@
  */
 #include "reader.h"
 
+#include "activation.h"
 #include "alloc.h"
+#include "precondition.h"
 #include "schedule.h"
 #include "start.h"
 
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 25, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 
@@ -26,8 +29,9 @@ struct search {
     const size_t *subset;   /* row of the minimiser -> row of the reader */
     unsigned char *settled; /* [n]: the noise estimate no longer moves */
     enum { ANNEAL, GIVEN, ESTIMATE, POLISH } plan;
-    double given;           /* noise variance of the known entries */
-    struct norms norms;     /* of the particle searched */
+    double given;                          /* noise variance of the known entries */
+    struct norms norms;                    /* of the particle searched */
+    struct preconditioner *preconditioner; /* likewise; NULL: the diagonal will do */
 };
 
 /* One thread's part of a search: rows first .. of the subset, evaluated in its own lane. */
@@ -111,14 +115,57 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     return number == 0;
 }
 
-static void scale(void *context, size_t row, real *inverse)
+/* The shared preconditioner serves smooth networks, and ReLU while it is still linear; else the
+   row's own diagonal. */
+static int scale(void *context, size_t row, real *inverse)
 {
     struct part *part = context;
     const struct search *s = part->search;
     const struct problem *p = s->reader->problem;
     size_t i = s->subset[part->first + row];
+    int smooth = p->model->options.activation != BPCN_RELU || p->leak[i] == 1;
+    if (s->preconditioner != NULL && smooth && preconditioner_level(s->preconditioner, p->extra[i]) >= 0)
+        return 0;
     inverse_curvature(p->model, &s->norms, p->fit + i * (p->model->options.layers + 1), p->count[i], p->extra[i],
                       p->leak[i], inverse);
+    return 1;
+}
+
+/* Gathers the vectors of up to BATCH rows that have rows[first]'s level, applies the inverse
+   there, puts them back and marks them done. */
+static void precondition_level(struct part *part, size_t n, const size_t *rows, const int *level, size_t first,
+                               const real *points, real *vectors, unsigned char *done)
+{
+    const struct search *s = part->search;
+    const struct model *m = s->reader->model;
+    struct lane *lane = &s->reader->problem->lane[part->lane];
+    size_t code = m->code_dim, bytes = code * sizeof(real), taken[BATCH], count = 0;
+    for (size_t i = first; i < n && count < lane->work->rows; i++) {
+        if (done[i] || level[i] != level[first])
+            continue;
+        double leak = s->reader->problem->leak[s->subset[part->first + rows[i]]];
+        activate(m->options.activation, leak, code, points + i * code, lane->scratch, lane->slopes + count * code);
+        memcpy(lane->vectors + count * code, vectors + i * code, bytes);
+        done[i] = 1;
+        taken[count++] = i;
+    }
+    preconditioner_apply(s->preconditioner, level[first], count, lane->slopes, lane->vectors, lane->scratch);
+    for (size_t i = 0; i < count; i++)
+        memcpy(vectors + taken[i] * code, lane->vectors + i * code, bytes);
+}
+
+/* Two vectors at most for each of BATCH rows. */
+static void precondition(void *context, size_t n, const size_t *rows, const real *points, real *vectors)
+{
+    struct part *part = context;
+    const struct search *s = part->search;
+    int level[2 * BATCH];
+    unsigned char done[2 * BATCH] = {0};
+    for (size_t i = 0; i < n; i++)
+        level[i] = preconditioner_level(s->preconditioner, s->reader->problem->extra[s->subset[part->first + rows[i]]]);
+    for (size_t i = 0; i < n; i++)
+        if (!done[i])
+            precondition_level(part, n, rows, level, i, points, vectors, done);
 }
 
 struct minimize_job {
@@ -135,7 +182,8 @@ static void minimize_part(void *context, size_t lane, size_t lanes)
     size_t first, last, code = job->search->reader->model->code_dim;
     team_share(job->rows, 1, lane, lanes, &first, &last);
     struct part part = {job->search, lane, first};
-    struct objective objective = {&part, code, evaluate, enter, job->search->reader->problem->particle ? scale : NULL};
+    int alone = job->search->reader->problem->particle != NULL;
+    struct objective objective = {&part, code, evaluate, enter, alone ? scale : NULL, precondition};
     job->status[lane] = first == last ? BPCN_OK
                                       : lbfgs_minimize(&objective, last - first, BATCH, job->points + first * code,
                                                        job->outcome + first);
@@ -226,6 +274,26 @@ static void keep_better(struct reader *r, struct trial *t, size_t at, size_t k, 
     r->outcome[i].evaluations = evaluations;
 }
 
+/* Whether all queries know the same entries. */
+static int same_mask(const struct read_request *request, size_t dim)
+{
+    for (size_t i = 1; request->known != NULL && i < request->n; i++)
+        if (memcmp(request->known, request->known + i * dim, dim) != 0)
+            return 0;
+    return 1;
+}
+
+static struct preconditioner *make_preconditioner(const struct reader *r, const struct particle *particle)
+{
+    const struct problem *p = r->problem;
+    size_t dim = r->model->width[0], n = r->request->n;
+    double share = 0;
+    for (size_t i = 0; i < n; i++)
+        share += p->count[i] / (double)(n * dim);
+    return preconditioner_create(r->model, particle, p->weights[particle - r->model->particles],
+                                 same_mask(r->request, dim) ? r->request->known : NULL, share, p->team);
+}
+
 /* Searches particle k for every row that it could win. */
 static bpcn_status search_particle(struct reader *r, struct search *s, struct trial *t, size_t k, int first)
 {
@@ -243,7 +311,10 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     s->subset = t->subset;
     norms_compute(r->model, particle, &s->norms);
     start_rows(r, particle, rows, t->points);
+    s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
     status = minimize(s, rows, t->points, t->outcome);
+    preconditioner_free(s->preconditioner);
+    s->preconditioner = NULL;
     for (size_t at = 0; status == BPCN_OK && at < rows; at++)
         keep_better(r, t, at, k, first);
     return status;

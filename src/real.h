@@ -49,7 +49,11 @@ typedef double real;
 #define problem_free REAL_NAME(problem_free)
 #define problem_choose REAL_NAME(problem_choose)
 #define problem_evaluate REAL_NAME(problem_evaluate)
-/* schedule.c */
+/* precondition.c, schedule.c */
+#define preconditioner_create REAL_NAME(preconditioner_create)
+#define preconditioner_free REAL_NAME(preconditioner_free)
+#define preconditioner_level REAL_NAME(preconditioner_level)
+#define preconditioner_apply REAL_NAME(preconditioner_apply)
 #define read_steps REAL_NAME(read_steps)
 #define write_steps REAL_NAME(write_steps)
 #define starts_linear REAL_NAME(starts_linear)

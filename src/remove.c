@@ -29,10 +29,10 @@ static const double most_deviations = 3; /* of the noise, root mean square over 
 
 struct remover {
     struct model *model;
-    const struct particle *particle; /* being inferred in */
-    const real *x;                   /* [dim] */
-    int expected;                    /* which energy */
-    double extra;                    /* variance added to s_0 */
+    const struct particle *particle;     /* being inferred in */
+    const real *x;                       /* [dim] */
+    int expected;                        /* which energy */
+    double extra;                        /* variance added to s_0 */
     struct fit fit[BPCN_MAX_LAYERS + 1]; /* of the code evaluated last */
     double leak;
     struct team *team;
@@ -78,11 +78,12 @@ static int expected_stage(void *context, size_t row, size_t number, real *point,
     return number == 0;
 }
 
-static void scale(void *context, size_t row, real *inverse)
+static int scale(void *context, size_t row, real *inverse)
 {
     struct remover *r = context;
     (void)row;
     inverse_curvature(r->model, &r->norms, r->fit, (double)r->model->width[0], r->extra, r->leak, inverse);
+    return 1;
 }
 
 /* Whether the row, at its code, is something that the particle holds. */
@@ -95,8 +96,8 @@ static int holds(struct remover *r, const real *code)
 
 static bpcn_status find_code(struct remover *r, size_t k)
 {
-    struct objective inferred = {r, r->model->code_dim, evaluate, annealing, scale};
-    struct objective expected = {r, r->model->code_dim, evaluate, expected_stage, scale};
+    struct objective inferred = {r, r->model->code_dim, evaluate, annealing, scale, NULL};
+    struct objective expected = {r, r->model->code_dim, evaluate, expected_stage, scale, NULL};
     struct outcome outcome;
     real *code = r->codes + k * r->model->code_dim;
     r->particle = &r->model->particles[k];

@@ -13,11 +13,10 @@ struct steps read_steps(bpcn_activation activation)
 {
     static const struct step smooth[] = {
         {0.03, 0, {40, 1}, 0}, {0.001, 0, {40, 0.1}, 0}, {0, 0, {400, ENERGY_TOLERANCE}, 0}};
-    static const struct step relu[] = {
-        {0.03, 1, {40, 1}, 0},         {0.001, 1, {40, 0.1}, 0},
-        {0.0003, 1, {40, 0.1}, 0},     {0.0003, 0.3, {80, 0.03}, 0},
-        {0.0003, 0.1, {60, 0.03}, 0},  {0.0003, 0, {60, 0.03}, 1e-3},
-        {0.0001, 0, {30, 0.03}, 1e-4}, {0, 0, {400, ENERGY_TOLERANCE}, 1e-4}};
+    static const struct step relu[] = {{0.03, 1, {40, 1}, 0},         {0.001, 1, {40, 0.1}, 0},
+                                       {0.0003, 1, {40, 0.1}, 0},     {0.0003, 0.3, {80, 0.03}, 0},
+                                       {0.0003, 0.1, {60, 0.03}, 0},  {0.0003, 0, {60, 0.03}, 1e-3},
+                                       {0.0001, 0, {30, 0.03}, 1e-4}, {0, 0, {400, ENERGY_TOLERANCE}, 1e-4}};
     if (activation == BPCN_RELU)
         return (struct steps){sizeof relu / sizeof *relu, relu};
     return (struct steps){sizeof smooth / sizeof *smooth, smooth};

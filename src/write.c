@@ -29,14 +29,14 @@ struct writer {
     struct workspace *work; /* one row */
     struct block *block;    /* NULL for one row */
     struct update *update;
-    real *codes;              /* [particles x n x code_dim] */
-    struct outcome *outcomes; /* [particles] */
+    real *codes;                         /* [particles x n x code_dim] */
+    struct outcome *outcomes;            /* [particles] */
     struct fit fit[BPCN_MAX_LAYERS + 1]; /* of the code evaluated last, one row */
     struct norms norms;                  /* of the particle */
     double unexplained;                  /* by the start, per entry */
     double extra, leak;                  /* of the present step, see schedule.h */
     double *leverage;                    /* [particles]: z U z' of the sensory layer */
-    double *log_weights;      /* [particles]: after the block */
+    double *log_weights;                 /* [particles]: after the block */
 };
 
 static void writer_free(struct writer *w)
@@ -114,18 +114,19 @@ static int next_step(void *context, size_t row, size_t number, real *point, stru
     return 1;
 }
 
-static void scale(void *context, size_t row, real *inverse)
+static int scale(void *context, size_t row, real *inverse)
 {
     struct writer *w = context;
     (void)row;
     inverse_curvature(w->model, &w->norms, w->fit, (double)w->model->width[0], w->extra, w->leak, inverse);
+    return 1;
 }
 
 /* Our way: from the top-down start through the steps of writes. */
 static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct outcome *outcome)
 {
     const size_t row = 0;
-    struct objective objective = {w, w->model->code_dim, evaluate_row, next_step, scale};
+    struct objective objective = {w, w->model->code_dim, evaluate_row, next_step, scale, NULL};
     w->row = x;
     w->extra = 0;
     w->leak = starts_linear(w->model->options.activation) ? 1 : 0;
@@ -141,7 +142,7 @@ static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct
 static bpcn_status infer_ours(struct writer *w, real *codes, struct outcome *outcome)
 {
     size_t code = w->model->code_dim, evaluations = 0;
-    struct objective together = {w, w->n * code, evaluate_block, only_stage, NULL};
+    struct objective together = {w, w->n * code, evaluate_block, only_stage, NULL, NULL};
     bpcn_status status = BPCN_OK;
     norms_compute(w->model, w->particle, &w->norms);
     for (size_t i = 0; status == BPCN_OK && i < w->n; i++) {
@@ -161,7 +162,7 @@ static bpcn_status infer_adam(struct writer *w, size_t k, const double *starts, 
 {
     const bpcn_options *o = &w->model->options;
     size_t code = w->model->code_dim;
-    struct objective objective = {w, w->n * code, w->n > 1 ? evaluate_block : evaluate_row, only_stage, NULL};
+    struct objective objective = {w, w->n * code, w->n > 1 ? evaluate_block : evaluate_row, only_stage, NULL, NULL};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
     w->row = w->x;
     w->extra = w->leak = 0;
@@ -177,9 +178,8 @@ static bpcn_status infer(struct writer *w, size_t k, const double *starts)
 {
     real *codes = w->codes + k * w->n * w->model->code_dim;
     w->particle = &w->model->particles[k];
-    bpcn_status status = w->model->options.minimizer == BPCN_ADAM
-                             ? infer_adam(w, k, starts, codes, &w->outcomes[k])
-                             : infer_ours(w, codes, &w->outcomes[k]);
+    bpcn_status status = w->model->options.minimizer == BPCN_ADAM ? infer_adam(w, k, starts, codes, &w->outcomes[k])
+                                                                  : infer_ours(w, codes, &w->outcomes[k]);
     w->leverage[k] = w->n == 1 ? w->fit[0].variance - noise_variance(w->model, 0) : NAN;
     return status;
 }

@@ -1,0 +1,380 @@
+/*
+ * The shared preconditioner (compiled per precision). With slopes D = f'(x), nominal variances s_l
+ * and G_l = mean mean', the Gauss-Newton Hessian over (x_1, .., x_L) is D H D with
+ *
+ *   H_ll = (G_{l-1} + d U) / s_{l-1} + 1 / s_l      H_{l,l+1} = -mean_l' / s_l
+ *
+ * up to D in the off-diagonal blocks, which is taken as its value a at zero everywhere. Eliminating
+ * from the top leaves one dense inverse per layer; only the lowest depends on the annealing.
+ */
+#include "precondition.h"
+
+#if BPCN_REAL_BITS == 32
+
+#include "alloc.h"
+#include "gemm.h"
+#include "linalg.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LEVELS = 24 };
+static const float least_slope = 0.1f; /* of f', so that a flat unit does not run away */
+
+struct level {
+    double extra;
+    struct panels inverse;
+};
+
+/* What belongs to layer l, whose variable is x_{l+1}: the inverse of its block, and
+   T = a/s inverse mean, which carries from one layer to the next. */
+struct block_layer {
+    struct panels inverse, carry, carry_back;
+};
+
+struct preconditioner {
+    const struct model *model;
+    struct team *team;
+    float slope;          /* a */
+    double *pull, *fixed; /* [d_1 x d_1]: the lowest block is pull / (s_0 + extra) + fixed */
+    double nominal;       /* s_0 */
+    struct block_layer layer[BPCN_MAX_LAYERS];
+    pthread_mutex_t mutex;
+    size_t levels;
+    struct level level[MOST_LEVELS];
+};
+
+void preconditioner_free(struct preconditioner *p)
+{
+    if (p == NULL)
+        return;
+    for (size_t l = 0; l < p->model->options.layers; l++) {
+        free(p->layer[l].inverse.data);
+        free(p->layer[l].carry.data);
+        free(p->layer[l].carry_back.data);
+    }
+    for (size_t i = 0; i < p->levels; i++)
+        free(p->level[i].inverse.data);
+    free(p->pull);
+    free(p->fixed);
+    pthread_mutex_destroy(&p->mutex);
+    free(p);
+}
+
+/* f' at zero, where most activations are. */
+static float slope_at_zero(bpcn_activation activation)
+{
+    return activation == BPCN_GELU ? 0.5f : 1.0f;
+}
+
+static int make_panels(size_t rows, size_t columns, const float *m, int transposed, struct panels *panels)
+{
+    float *data = alloc_zeroed(panels_entries(rows, columns), sizeof *data);
+    if (data == NULL)
+        return -1;
+    *panels = panels_fill(rows, columns, m, transposed, PANEL_FULL, data);
+    return 0;
+}
+
+struct product {
+    size_t n;
+    const struct panels *panels;
+    const float *a;
+    float *out;
+};
+
+static void product_part(void *context, size_t part, size_t parts)
+{
+    const struct product *m = context;
+    size_t first, last;
+    team_share(m->n, 12, part, parts, &first, &last);
+    if (first < last)
+        panels_multiply(m->panels, last - first, m->a + first * m->panels->rows, m->out + first * m->panels->columns);
+}
+
+static void multiply(struct team *team, const struct panels *panels, size_t n, const float *a, float *out)
+{
+    struct product job = {n, panels, a, out};
+    team_run(team, product_part, &job);
+}
+
+/* out [n x n] = rows rows', rows [n x width], of which only masked columns count. */
+static int gram(struct team *team, size_t n, size_t width, const float *rows, const unsigned char *mask, float *out)
+{
+    struct panels panels;
+    float *kept = alloc_zeroed(n * width, sizeof *kept);
+    if (kept == NULL || make_panels(width, n, rows, 1, &panels) != 0) {
+        free(kept);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < width; j++)
+            kept[i * width + j] = mask == NULL || mask[j] ? rows[i * width + j] : 0;
+    multiply(team, &panels, n, kept, out);
+    free(panels.data);
+    free(kept);
+    return 0;
+}
+
+static void transpose(size_t rows, size_t columns, const float *m, float *out)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            out[j * rows + i] = m[i * columns + j];
+}
+
+/* The part of layer l's block that the errors below make: a^2 (share G + d U), [above x above]. */
+static int curvature_below(const struct preconditioner *p, const struct layer *layer, const unsigned char *mask,
+                           double share, double *out)
+{
+    size_t n = layer->above;
+    float *g = alloc_zeroed(n * n, sizeof *g), *u = alloc_zeroed(n * n, sizeof *u);
+    float *columns = alloc_zeroed(n * n, sizeof *columns);
+    int failed = g == NULL || u == NULL || columns == NULL;
+    if (!failed) {
+        const float *root = layer->root_real;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i; j < n; j++)
+                columns[j * n + i] = root[i * n + j]; /* rows of R' */
+        failed =
+            gram(p->team, n, layer->below, layer->mean, mask, g) != 0 || gram(p->team, n, n, columns, NULL, u) != 0;
+    }
+    double of_mean = mask ? 1 : share, a = (double)p->slope;
+    for (size_t j = 0; !failed && j < n * n; j++)
+        out[j] = a * a * (of_mean * (double)g[j] + share * (double)layer->below * (double)u[j]);
+    free(g);
+    free(u);
+    free(columns);
+    return failed ? -1 : 0;
+}
+
+/* inverse [n x n] (float) of the symmetric positive definite block [n x n], which is used up. */
+static int invert(size_t n, double *block, float *inverse)
+{
+    if (cholesky(n, block) != 0 || cholesky_inverse(n, block) != 0)
+        return -1;
+    for (size_t j = 0; j < n * n; j++)
+        inverse[j] = (float)block[j];
+    return 0;
+}
+
+/* Layer l >= 1: its inverse and carry panels, and what its elimination takes off the block below:
+   `below` [below x below] -= mean' (a/s)^2 inverse mean. */
+static int eliminate(struct preconditioner *p, const struct layer *layer, const struct weights *weights, size_t l,
+                     double s, double *block, double *below)
+{
+    size_t n = layer->above, m = layer->below;
+    float *inverse = alloc_zeroed(n * n, sizeof *inverse), *carry = alloc_zeroed(n * m, sizeof *carry);
+    float *mean = alloc_zeroed(n * m, sizeof *mean), *taken = alloc_zeroed(m * m, sizeof *taken);
+    int failed = !inverse || !carry || !mean || !taken || invert(n, block, inverse) != 0;
+    if (!failed) {
+        weights_down(weights, l, n, inverse, carry);
+        for (size_t j = 0; j < n * m; j++)
+            carry[j] *= p->slope / (float)s;
+        transpose(n, m, layer->mean, mean);
+        failed = make_panels(n, n, inverse, 0, &p->layer[l].inverse) ||
+                 make_panels(n, m, carry, 0, &p->layer[l].carry) ||
+                 make_panels(m, n, carry, 1, &p->layer[l].carry_back);
+    }
+    if (!failed)
+        multiply(p->team, &p->layer[l].carry, m, mean, taken);
+    for (size_t j = 0; !failed && j < m * m; j++)
+        below[j] -= (double)p->slope / s * (double)taken[j];
+    free(inverse);
+    free(carry);
+    free(mean);
+    free(taken);
+    return failed ? -1 : 0;
+}
+
+/* From the top down: every layer's block, eliminated into the next; the lowest is left open. */
+static int build(struct preconditioner *p, const struct particle *particle, const struct weights *weights,
+                 const unsigned char *mask, double share)
+{
+    const struct model *model = p->model;
+    size_t layers = model->options.layers;
+    double noise = noise_variance(model, 1), above = noise + particle->top_variance;
+    double *fixed = NULL; /* of the layer at hand: 1 / s above, less what was eliminated */
+    for (size_t l = layers; l-- > 0;) {
+        const struct layer *layer = &particle->layer[l];
+        size_t n = layer->above;
+        double s = l == 0 ? 2 * noise_variance(model, 0) : l == layers - 1 ? noise : 1.5 * noise;
+        double *pull = alloc_zeroed(n * n, sizeof *pull),
+               *below = alloc_zeroed(layer->below * layer->below * (l > 0), sizeof *below);
+        fixed = fixed ? fixed : alloc_zeroed(n * n, sizeof *fixed);
+        int failed =
+            !pull || !below || !fixed || curvature_below(p, layer, l == 0 ? mask : NULL, l == 0 ? share : 1, pull);
+        for (size_t i = 0; !failed && i < n; i++)
+            fixed[i * n + i] += 1 / above;
+        if (!failed && l == 0) {
+            p->pull = pull;
+            p->fixed = fixed;
+            p->nominal = s;
+            free(below);
+            return 0;
+        }
+        for (size_t j = 0; !failed && j < n * n; j++)
+            fixed[j] += pull[j] / s;
+        failed = failed || eliminate(p, layer, weights, l, s, fixed, below);
+        free(pull);
+        free(fixed);
+        fixed = below;
+        above = s;
+        if (failed)
+            break;
+    }
+    free(fixed);
+    return -1;
+}
+
+struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
+                                             const struct weights *weights, const unsigned char *mask, double share,
+                                             struct team *team)
+{
+    struct preconditioner *p = model->options.layers > 0 ? alloc_zeroed(1, sizeof *p) : NULL;
+    if (p == NULL)
+        return NULL;
+    p->model = model;
+    p->team = team;
+    p->slope = slope_at_zero(model->options.activation);
+    pthread_mutex_init(&p->mutex, NULL);
+    if (build(p, particle, weights, mask, share) != 0) {
+        preconditioner_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+/* Levels are a factor of two apart: the minimiser corrects what is left. */
+static double rounded(double extra)
+{
+    return extra < 1e-12 ? 0 : exp2(rint(log2(extra)));
+}
+
+static int make_level(struct preconditioner *p, double extra)
+{
+    size_t n = p->model->width[1];
+    double *block = alloc_zeroed(n * n, sizeof *block);
+    float *inverse = alloc_zeroed(n * n, sizeof *inverse);
+    struct level *level = &p->level[p->levels];
+    int failed = p->levels == MOST_LEVELS || block == NULL || inverse == NULL;
+    for (size_t j = 0; !failed && j < n * n; j++)
+        block[j] = p->pull[j] / (p->nominal + extra) + p->fixed[j];
+    failed = failed || invert(n, block, inverse) != 0 || make_panels(n, n, inverse, 0, &level->inverse) != 0;
+    free(block);
+    free(inverse);
+    if (failed)
+        return -1;
+    level->extra = extra;
+    return (int)p->levels++;
+}
+
+int preconditioner_level(struct preconditioner *p, double extra)
+{
+    int found = -1;
+    extra = rounded(extra);
+    pthread_mutex_lock(&p->mutex);
+    for (size_t i = 0; i < p->levels; i++)
+        if (p->level[i].extra == extra)
+            found = (int)i;
+    if (found < 0)
+        found = make_level(p, extra);
+    pthread_mutex_unlock(&p->mutex);
+    return found;
+}
+
+/* Layer l's part of the rows, gathered and scattered. */
+static void take(const struct model *m, size_t l, size_t n, const float *rows, float *out)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(out + i * m->width[l], rows + i * m->code_dim + m->offset[l], m->width[l] * sizeof *out);
+}
+
+static void add(const struct model *m, size_t l, size_t n, const float *part, float *rows)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m->width[l]; j++)
+            rows[i * m->code_dim + m->offset[l] + j] += part[i * m->width[l] + j];
+}
+
+static void put(const struct model *m, size_t l, size_t n, const float *part, float *rows)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(rows + i * m->code_dim + m->offset[l], part + i * m->width[l], m->width[l] * sizeof *part);
+}
+
+static void divide_by_slopes(size_t entries, float slope, const float *slopes, float *vectors)
+{
+    for (size_t j = 0; j < entries; j++)
+        vectors[j] *= slope / (slopes[j] > least_slope    ? slopes[j]
+                               : slopes[j] < -least_slope ? -slopes[j]
+                                                          : least_slope);
+}
+
+void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes, real *vectors,
+                          real *scratch)
+{
+    const struct model *m = p->model;
+    size_t layers = m->options.layers;
+    float *in = scratch, *out = scratch + n * m->widest_hidden;
+    divide_by_slopes(n * m->code_dim, p->slope, slopes, vectors);
+    for (size_t l = layers; l-- > 1;) {
+        take(m, l + 1, n, vectors, in);
+        panels_multiply(&p->layer[l].carry, n, in, out);
+        add(m, l, n, out, vectors);
+    }
+    take(m, 1, n, vectors, in);
+    panels_multiply(&p->level[level].inverse, n, in, out);
+    put(m, 1, n, out, vectors);
+    for (size_t l = 1; l < layers; l++) {
+        take(m, l + 1, n, vectors, in);
+        panels_multiply(&p->layer[l].inverse, n, in, out);
+        put(m, l + 1, n, out, vectors);
+        take(m, l, n, vectors, in);
+        panels_multiply(&p->layer[l].carry_back, n, in, out);
+        add(m, l + 1, n, out, vectors);
+    }
+    divide_by_slopes(n * m->code_dim, p->slope, slopes, vectors);
+}
+
+#else
+
+struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
+                                             const struct weights *weights, const unsigned char *mask, double share,
+                                             struct team *team)
+{
+    (void)model;
+    (void)particle;
+    (void)weights;
+    (void)mask;
+    (void)share;
+    (void)team;
+    return NULL;
+}
+
+void preconditioner_free(struct preconditioner *p)
+{
+    (void)p;
+}
+
+int preconditioner_level(struct preconditioner *p, double extra)
+{
+    (void)p;
+    (void)extra;
+    return -1;
+}
+
+void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes, real *vectors,
+                          real *scratch)
+{
+    (void)p;
+    (void)level;
+    (void)n;
+    (void)slopes;
+    (void)vectors;
+    (void)scratch;
+}
+
+#endif
