@@ -108,8 +108,8 @@ typedef struct bpcn_options {
     size_t rounds;                  /* rounds of an auto-associative read under
                                        BPCN_OBJECTIVE_PAPER; a hetero-associative Adam read takes
                                        rounds x adam_steps steps; default 30 */
-    int threads;                    /* threads of the matrix products, 0 (default): one per core.
-                                       OpenBLAS has one such setting per process. */
+    int threads;                    /* that one call may use, 0 (default): one per core. BLAS, used for
+                                       float64 and factorisations, has a setting of its own */
 } bpcn_options;
 
 BPCN_API bpcn_options bpcn_options_default(void);
@@ -145,7 +145,7 @@ typedef struct bpcn_stats {
     uint64_t deletes;           /* rows taken back */
     size_t bytes;               /* memory held: constant from creation on */
     double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
-    const char *kernels;        /* which BLAS kernels run, such as "OpenBLAS Zen" */
+    const char *kernels;        /* of the matrix products on this CPU: avx512, avx2 or portable */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);

@@ -5,7 +5,7 @@
 #include "alloc.h"
 #include "core.h"
 #include "error.h"
-#include "linalg.h"
+#include "gemm.h"
 #include "root.h"
 
 #include <float.h>
@@ -58,7 +58,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                           .deletes = m->deletes,
                           .bytes = sizeof *memory + model_bytes(m),
                           .effective_particles = 1 / squares,
-                          .kernels = linalg_kernels()};
+                          .kernels = panels_kernel()};
     return BPCN_OK;
 }
 

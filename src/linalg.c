@@ -4,7 +4,6 @@
 
 #include <cblas.h>
 #include <string.h>
-#include <unistd.h>
 
 void matmul_f32(size_t n, size_t above, size_t below, const float *z, const float *weights, float *out)
 {
@@ -189,15 +188,4 @@ void triangle_diffuse(size_t n, double keep, double add, double *root, double *w
     for (size_t i = 0; i < n; i++)
         identity[i * n + i] = add;
     dtplqt_(&order, &order, &order, &block, root, &order, identity, &order, t, &block, scratch, &info);
-}
-
-void linalg_set_threads(int threads)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    openblas_set_num_threads(threads > 0 ? threads : cores > 0 ? (int)cores : 1);
-}
-
-const char *linalg_kernels(void)
-{
-    return openblas_get_corename();
 }

@@ -50,10 +50,4 @@ int cholesky_inverse(size_t n, double *factor);
 void triangle_diffuse(size_t n, double keep, double add, double *root, double *work);
 size_t triangle_diffuse_work(size_t n);
 
-/* Threads of the products: one setting for the whole process. 0: one per core. */
-void linalg_set_threads(int threads);
-
-/* "OpenBLAS Zen" and the like. */
-const char *linalg_kernels(void);
-
 #endif

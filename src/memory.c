@@ -7,7 +7,6 @@
 #include "alloc.h"
 #include "core.h"
 #include "error.h"
-#include "linalg.h"
 #include "options.h"
 
 #include <math.h>
@@ -35,8 +34,6 @@ bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory
         free(m);
         return out_of_memory();
     }
-    if (checked.threads > 0)
-        linalg_set_threads(checked.threads);
     *memory = m;
     return BPCN_OK;
 }

@@ -1,0 +1,288 @@
+/* GPCN's state, its reads, and the common interface. */
+#include "gpcn_seam.h"
+#include "gpcn_state.h"
+
+#include "alloc.h"
+#include "error.h"
+#include "linalg.h"
+#include "random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gpcn_options gpcn_options_default(void)
+{
+    struct gpcn_options o = {.layers = 3,
+                             .activation = BPCN_GELU,
+                             .sigma_x = 0.01,
+                             .rate = 1e-4,
+                             .learning = GPCN_ONLINE,
+                             .iterations = 4000,
+                             .warm = 5,
+                             .minimizer = BPCN_LBFGS,
+                             .adam_rate = 0.01,
+                             .adam_stop = 1e-3,
+                             .adam_steps = 500,
+                             .rounds = 30};
+    for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
+        o.hidden[l] = 256;
+    return o;
+}
+
+/* The prior is bayespcn's: taken from an empty memory of the same shape and seed. */
+bpcn_status gpcn_reset(struct gpcn *g)
+{
+    bpcn_options o = bpcn_options_default();
+    bpcn_memory *memory;
+    double variance;
+    o.dim = g->options.dim;
+    o.layers = g->options.layers;
+    memcpy(o.hidden, g->options.hidden, sizeof o.hidden);
+    o.seed = g->options.seed;
+    o.precision = BPCN_FLOAT64;
+    bpcn_status status = bpcn_memory_create(&o, &memory);
+    for (size_t l = 0; status == BPCN_OK && l < o.layers; l++)
+        status = bpcn_memory_get_layer(memory, 0, l, g->weights[l], NULL);
+    if (status == BPCN_OK)
+        status = bpcn_memory_get_top(memory, 0, g->weights[o.layers], &variance);
+    bpcn_memory_free(memory);
+    return status;
+}
+
+static bpcn_status check(const struct gpcn_options *o)
+{
+    if (o->dim == 0 || o->layers == 0 || o->layers > BPCN_MAX_LAYERS)
+        return fail(BPCN_INVALID, "a GPCN wants entries and 1 to %d hidden layers", BPCN_MAX_LAYERS);
+    if (!(o->sigma_x > 0) || !(o->rate >= 0) || o->rounds == 0)
+        return fail(BPCN_INVALID, "a GPCN wants a positive sigma_x, a rate and at least one round");
+    return BPCN_OK;
+}
+
+bpcn_status gpcn_create(const struct gpcn_options *options, struct gpcn **gpcn)
+{
+    *gpcn = NULL;
+    bpcn_status status = check(options);
+    if (status != BPCN_OK)
+        return status;
+    struct gpcn *g = alloc_zeroed(1, sizeof *g);
+    if (g == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    g->options = *options;
+    g->width[0] = options->dim;
+    for (size_t l = 1; l <= options->layers; l++) {
+        g->width[l] = options->hidden[l - 1];
+        g->offset[l] = g->code_dim;
+        g->code_dim += g->width[l];
+    }
+    for (size_t l = 0; status == BPCN_OK && l <= options->layers; l++) {
+        g->weights[l] = alloc_zeroed(g->width[l], (l < options->layers ? g->width[l + 1] : 1) * sizeof(double));
+        status = g->weights[l] ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    }
+    if (status == BPCN_OK)
+        status = gpcn_reset(g);
+    if (status != BPCN_OK)
+        gpcn_free(g);
+    else
+        *gpcn = g;
+    return status;
+}
+
+void gpcn_free(struct gpcn *g)
+{
+    for (size_t l = 0; g != NULL && l <= g->options.layers; l++)
+        free(g->weights[l]);
+    if (g != NULL)
+        free(g->items);
+    free(g);
+}
+
+size_t gpcn_code_dim(const struct gpcn *g)
+{
+    return g->code_dim;
+}
+
+double *gpcn_weights(struct gpcn *g, size_t l)
+{
+    return l <= g->options.layers ? g->weights[l] : NULL;
+}
+
+bpcn_status gpcn_predict(const struct gpcn *g, const double *codes, size_t n, double *out)
+{
+    size_t d1 = g->width[1];
+    double *z = alloc_zeroed(n + 1, d1 * sizeof *z);
+    if (z == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        gpcn_activate(g->options.activation, d1, codes + i * g->code_dim, z + i * d1, z + n * d1);
+    matmul_f64(n, d1, g->width[0], z, g->weights[0], out);
+    free(z);
+    return BPCN_OK;
+}
+
+/* ---- reads: x [n x dim] holds the queries and gets the answers */
+
+/* Takes predictions over where nothing is known; returns the largest change. */
+static double take(size_t entries, const unsigned char *known, const double *prediction, double *x)
+{
+    double moved = 0;
+    for (size_t j = 0; j < entries; j++)
+        if (known == NULL || !known[j]) {
+            moved = fmax(moved, fabs(x[j] - prediction[j]));
+            x[j] = prediction[j];
+        }
+    return moved;
+}
+
+/* A mask: unknown entries are their predictions at the minimum, so one inference over the known
+   ones answers. None: rounds of best code, best observation, until neither moves. */
+static bpcn_status answer(const struct gpcn *g, const unsigned char *known, size_t n, double *x, size_t *evaluations)
+{
+    size_t entries = n * g->width[0], rounds = known ? 1 : g->options.rounds;
+    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes);
+    double *prediction = alloc_zeroed(n, g->width[0] * sizeof *prediction);
+    bpcn_status status = codes && prediction ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t round = 0; status == BPCN_OK && round < rounds; round++) {
+        status = gpcn_infer(g, x, known, n, round > 0, codes, NULL, evaluations);
+        if (status == BPCN_OK)
+            status = gpcn_predict(g, codes, n, prediction);
+        if (status != BPCN_OK || take(entries, known, prediction, x) <= 1e-4)
+            break;
+    }
+    free(codes);
+    free(prediction);
+    return status;
+}
+
+static const char *name(const void *self)
+{
+    return ((const struct gpcn *)self)->options.learning == GPCN_OFFLINE ? "gpcn-offline" : "gpcn-online";
+}
+
+static bpcn_status keep(struct gpcn *g, const float *x, size_t n)
+{
+    size_t dim = g->width[0], wanted = g->count + n;
+    if (wanted > g->room) {
+        double *larger = realloc(g->items, 2 * wanted * dim * sizeof *larger);
+        if (larger == NULL)
+            return fail(BPCN_NO_MEMORY, "out of memory");
+        g->items = larger;
+        g->room = 2 * wanted;
+    }
+    for (size_t j = 0; j < n * dim; j++)
+        g->items[g->count * dim + j] = (double)x[j];
+    g->count = wanted;
+    return BPCN_OK;
+}
+
+static bpcn_status write_rows(void *self, const float *x, size_t n)
+{
+    struct gpcn *g = self;
+    size_t dim = g->width[0];
+    if (g->options.learning == GPCN_OFFLINE) {
+        bpcn_status kept = keep(g, x, n);
+        return kept;
+    }
+    double *row = alloc_zeroed(dim, sizeof *row);
+    bpcn_status status = row ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        for (size_t j = 0; j < dim; j++)
+            row[j] = (double)x[i * dim + j];
+        status = gpcn_step(g, row, 1, NULL);
+    }
+    free(row);
+    return status;
+}
+
+/* Offline: trains from the prior on all items, once. */
+static bpcn_status be_trained(struct gpcn *g)
+{
+    if (g->options.learning == GPCN_ONLINE || g->trained == g->count)
+        return BPCN_OK;
+    bpcn_status status = gpcn_reset(g);
+    if (status == BPCN_OK)
+        status = gpcn_train(g, g->items, g->count, NULL);
+    if (status == BPCN_OK)
+        g->trained = g->count;
+    return status;
+}
+
+static bpcn_status read_rows(const void *self, const float *query, const unsigned char *known, size_t n, float *out)
+{
+    struct gpcn *g = (struct gpcn *)(uintptr_t)self; /* offline training happens at the first read */
+    size_t entries = n * g->width[0], evaluations = 0;
+    bpcn_status status = be_trained(g);
+    if (status != BPCN_OK)
+        return status;
+    double *x = alloc_zeroed(n, g->width[0] * sizeof *x);
+    if (x == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t j = 0; j < entries; j++)
+        x[j] = (double)query[j];
+    status = answer(g, known, n, x, &evaluations);
+    g->evaluations = (double)evaluations / (double)n;
+    for (size_t j = 0; status == BPCN_OK && j < entries; j++)
+        out[j] = (float)x[j];
+    free(x);
+    return status;
+}
+
+double gpcn_last_evaluations(const struct gpcn *g)
+{
+    return g->evaluations;
+}
+
+static size_t bytes(const void *self)
+{
+    const struct gpcn *g = self;
+    size_t entries = g->width[g->options.layers];
+    for (size_t l = 0; l < g->options.layers; l++)
+        entries += g->width[l] * g->width[l + 1];
+    return entries * sizeof(double);
+}
+
+static const char *error(const void *self)
+{
+    (void)self;
+    return bpcn_memory_error(NULL);
+}
+
+static void free_self(void *self)
+{
+    gpcn_free(self);
+}
+
+bpcn_model gpcn_model(struct gpcn *gpcn)
+{
+    return (bpcn_model){gpcn, name, write_rows, read_rows, bytes, error, free_self};
+}
+
+/* ---- samples */
+
+bpcn_status gpcn_sample(const struct gpcn *g, size_t n, uint64_t draw, float *out)
+{
+    size_t top = g->options.layers, widest = g->width[0];
+    for (size_t l = 1; l <= top; l++)
+        widest = g->width[l] > widest ? g->width[l] : widest;
+    double *above = alloc_zeroed(widest, 4 * sizeof *above), *z = above + widest, *slope = z + widest;
+    if (above == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        for (size_t l = top + 1; l-- > 0;) {
+            double *noise = slope + widest;
+            if (l == top)
+                memcpy(above, g->weights[top], g->width[top] * sizeof *above);
+            else {
+                gpcn_activate(g->options.activation, g->width[l + 1], above, z, slope);
+                matmul_f64(1, g->width[l + 1], g->width[l], z, g->weights[l], above);
+            }
+            random_normals(g->options.seed, stream_id(STREAM_SAMPLE, draw + i, l), 0, g->width[l], noise);
+            for (size_t j = 0; j < g->width[l]; j++)
+                above[j] += g->options.sigma_x * noise[j];
+        }
+        for (size_t j = 0; j < g->width[0]; j++)
+            out[i * g->width[0] + j] = (float)above[j];
+    }
+    free(above);
+    return BPCN_OK;
+}

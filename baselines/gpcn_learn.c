@@ -1,0 +1,89 @@
+/* How GPCN learns: weight steps, one per item or thousands on all of them. */
+#include "gpcn_seam.h"
+#include "gpcn_state.h"
+
+#include "alloc.h"
+#include "error.h"
+#include "linalg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* R_l += c z' e for one batch of rows. */
+static void layer_step(struct gpcn *g, size_t l, const double *x, const double *codes, size_t n, double c, double *z,
+                       double *slope, double *error)
+{
+    size_t above = g->width[l + 1], below = g->width[l];
+    for (size_t i = 0; i < n; i++)
+        gpcn_activate(g->options.activation, above, codes + i * g->code_dim + g->offset[l + 1], z + i * above, slope);
+    matmul_f64(n, above, below, z, g->weights[l], error);
+    for (size_t i = 0; i < n; i++) {
+        const double *target = l == 0 ? x + i * below : codes + i * g->code_dim + g->offset[l];
+        for (size_t j = 0; j < below; j++)
+            error[i * below + j] = c * (target[j] - error[i * below + j]);
+    }
+    rank_update_f64(n, above, below, z, error, g->weights[l]);
+}
+
+static void top_step(struct gpcn *g, const double *codes, size_t n, double c)
+{
+    size_t top = g->options.layers;
+    for (size_t j = 0; j < g->width[top]; j++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += codes[i * g->code_dim + g->offset[top] + j] - g->weights[top][j];
+        g->weights[top][j] += c * sum;
+    }
+}
+
+bpcn_status gpcn_apply(struct gpcn *g, const double *x, const double *codes, size_t n)
+{
+    size_t widest = g->width[0];
+    for (size_t l = 1; l <= g->options.layers; l++)
+        widest = g->width[l] > widest ? g->width[l] : widest;
+    double *z = alloc_zeroed(n + 1, widest * sizeof *z), *error = alloc_zeroed(n, widest * sizeof *error);
+    double c = g->options.rate / ((double)n * g->options.sigma_x * g->options.sigma_x);
+    bpcn_status status = z && error ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t l = 0; status == BPCN_OK && l < g->options.layers; l++)
+        layer_step(g, l, x, codes, n, c, z, z + n * widest, error);
+    if (status == BPCN_OK)
+        top_step(g, codes, n, c);
+    free(z);
+    free(error);
+    return status;
+}
+
+bpcn_status gpcn_step(struct gpcn *g, const double *x, size_t n, const double *starts)
+{
+    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes);
+    if (codes == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    if (starts != NULL)
+        memcpy(codes, starts, n * g->code_dim * sizeof *codes);
+    bpcn_status status = gpcn_infer(g, x, NULL, n, starts != NULL, codes, NULL, NULL);
+    if (status == BPCN_OK)
+        status = gpcn_apply(g, x, codes, n);
+    free(codes);
+    return status;
+}
+
+bpcn_status gpcn_train(struct gpcn *g, const double *x, size_t n, double *mean_energy)
+{
+    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
+    bpcn_status status = codes && energy ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    for (size_t t = 0; status == BPCN_OK && t < g->options.iterations; t++) {
+        int warm = t > 0 && g->options.warm > 0;
+        size_t evaluations = 0, iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS;
+        status = gpcn_infer_within(g, x, NULL, n, warm, iterations, codes, energy, &evaluations);
+        if (status == BPCN_OK)
+            status = gpcn_apply(g, x, codes, n);
+    }
+    if (status == BPCN_OK && mean_energy != NULL) {
+        *mean_energy = 0;
+        for (size_t i = 0; i < n; i++)
+            *mean_energy += energy[i] / (double)n;
+    }
+    free(codes);
+    free(energy);
+    return status;
+}

@@ -1,0 +1,207 @@
+/*
+ * bpcn bench: what reads and writes cost on this machine, against what it can do at most and
+ * against the paper's schedule, and how the cost grows.
+ */
+#include "args.h"
+#include "bayespcn.h"
+#include "bench/machine.h"
+#include "bench/workload.h"
+#include "commands.h"
+#include "experiments/dataset.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct bench_run {
+    struct say say;
+    double gflops, stream;
+    const char *data_dir;
+};
+
+static void put(const struct bench_run *b, const char *name, double value)
+{
+    if (b->say.json) {
+        printf(", \"%s\": ", name);
+        json_number(stdout, value);
+    } else {
+        printf("  %-32s %10.4g\n", name, value);
+    }
+}
+
+static void print_timings(const struct bench_run *b, const char *data, const struct workload *w, const struct timings *t)
+{
+    double queries = 1e-3, evals_s = t->write_evals / (queries * t->write_ms);
+    if (b->say.json)
+        printf("{\"bench\": \"cost\", \"data\": \"%s\", \"dim\": %zu, \"hidden\": %zu, \"particles\": %zu", data, w->dim,
+               w->hidden, w->particles);
+    else
+        printf("%s, hidden %zux3, %zu particle%s\n", data, w->hidden, w->particles, w->particles > 1 ? "s" : "");
+    put(b, "write_ms", t->write_ms);
+    put(b, "write_evals", t->write_evals);
+    put(b, "write_fraction_of_bandwidth", 1e-9 * t->write_bytes * evals_s / b->stream);
+    put(b, "block_write_ms", t->block_write_ms);
+    put(b, "read_ms_per_query", t->batch_ms);
+    put(b, "read_evals", t->batch_evals);
+    put(b, "read_fraction_of_peak", 1e-9 * t->read_flops * t->batch_evals / (1e-3 * t->batch_ms) / b->gflops);
+    put(b, "auto_read_ms_per_query", t->auto_ms);
+    put(b, "auto_read_evals", t->auto_evals);
+    put(b, "single_read_ms", t->single_ms);
+    put(b, "single_read_evals", t->single_evals);
+    put(b, "speedup_over_paper_schedule_write", t->paper_write_ms / t->write_ms);
+    put(b, "speedup_over_paper_schedule_hetero", t->paper_hetero_ms / t->batch_ms);
+    put(b, "speedup_over_paper_schedule_auto", t->paper_auto_ms / t->auto_ms);
+    put(b, "bytes", (double)t->bytes);
+    printf(b->say.json ? "}\n" : "\n");
+    fflush(stdout);
+}
+
+/* Slope of log y against log x by least squares. */
+static double exponent(size_t n, const double *x, const double *y)
+{
+    double mx = 0, my = 0, xy = 0, xx = 0;
+    for (size_t i = 0; i < n; i++) {
+        mx += log(x[i]) / (double)n;
+        my += log(y[i]) / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        xy += (log(x[i]) - mx) * (log(y[i]) - my);
+        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
+    }
+    return xy / xx;
+}
+
+/* One law of growth: what changes from run to run, and the exponents that follow. */
+struct growth {
+    const char *name;
+    size_t count;
+    size_t value[5];
+    struct workload base;
+    size_t offset; /* of the field of struct workload that takes the values */
+};
+
+static int print_growth(const struct bench_run *b, const struct growth *g)
+{
+    double x[5], write[5], read[5], bytes[5];
+    for (size_t i = 0; i < g->count; i++) {
+        struct workload w = g->base;
+        struct timings t;
+        *(size_t *)((char *)&w + g->offset) = g->value[i];
+        const char *wrong = workload_run(&w, NULL, 0, &t);
+        if (wrong != NULL)
+            return say_error(&b->say, "%s", wrong);
+        x[i] = (double)g->value[i];
+        write[i] = t.write_ms / t.write_evals;
+        read[i] = t.batch_ms;
+        bytes[i] = (double)t.bytes;
+        if (b->say.json)
+            printf("{\"bench\": \"growth\", \"of\": \"%s\", \"value\": %zu, \"write_ms\": %.6g, \"write_ms_per_evaluation\": %.6g, "
+                   "\"read_ms_per_query\": %.6g, \"bytes\": %zu}\n", g->name, g->value[i], t.write_ms, write[i], read[i], t.bytes);
+        else
+            printf("  %-10s %6zu  write %9.3f ms (%.4f ms per evaluation)  read %9.3f ms  %zu bytes\n", g->name, g->value[i],
+                   t.write_ms, write[i], read[i], t.bytes);
+        fflush(stdout);
+    }
+    double of_write = exponent(g->count, x, write), of_read = exponent(g->count, x, read);
+    double of_bytes = exponent(g->count, x, bytes);
+    if (b->say.json)
+        printf("{\"bench\": \"exponents\", \"of\": \"%s\", \"write\": %.4g, \"read\": %.4g, \"bytes\": %.4g}\n", g->name,
+               of_write, of_read, of_bytes);
+    else
+        printf("  %-10s exponents: an evaluation of a write %.2f, a read %.2f, bytes %.2f\n\n", g->name, of_write, of_read,
+               of_bytes);
+    return EXIT_DONE;
+}
+
+static int measure_growth(const struct bench_run *b)
+{
+    const struct growth growth[] = {
+        {"writes", 5, {4, 16, 64, 256, 1024}, {3072, 128, 1, 0, 64, 0}, offsetof(struct workload, writes)},
+        {"dim", 4, {768, 1536, 3072, 6144}, {0, 256, 1, 16, 64, 0}, offsetof(struct workload, dim)},
+        {"hidden", 4, {128, 256, 512, 1024}, {3072, 0, 1, 16, 64, 0}, offsetof(struct workload, hidden)},
+        {"particles", 3, {1, 2, 4}, {3072, 128, 0, 16, 64, 0}, offsetof(struct workload, particles)},
+    };
+    int status = EXIT_DONE;
+    if (!b->say.json)
+        printf("How the cost grows\n");
+    for (size_t i = 0; status == EXIT_DONE && i < sizeof growth / sizeof *growth; i++)
+        status = print_growth(b, &growth[i]);
+    return status;
+}
+
+/* One configuration, on real images when a folder of data was given. */
+static int measure_cost(const struct bench_run *b, const char *data, const struct workload *w)
+{
+    struct timings t;
+    struct dataset images = {0};
+    struct failure failure;
+    if (b->data_dir != NULL && dataset_load(data, b->data_dir, w->writes + 16, &images, &failure) != 0)
+        return say_error(&b->say, "%s", failure.text);
+    const char *wrong = workload_run(w, images.pixels, images.count, &t);
+    dataset_free(&images);
+    if (wrong != NULL)
+        return say_error(&b->say, "%s", wrong);
+    print_timings(b, data, w, &t);
+    return EXIT_DONE;
+}
+
+static int measure_costs(const struct bench_run *b)
+{
+    static const struct {
+        const char *name;
+        size_t dim;
+    } data[] = {{"cifar10", 3072}, {"tiny-imagenet", 12288}};
+    static const size_t hidden[] = {256, 1024}, particles[] = {1, 4};
+    for (size_t d = 0; d < 2; d++)
+        for (size_t h = 0; h < 2; h++)
+            for (size_t n = 0; n < 2; n++) {
+                size_t heavy = data[d].dim * hidden[h] * particles[n];
+                struct workload w = {data[d].dim, hidden[h], particles[n], heavy > 20000000 ? 6 : 24, 256, 1};
+                if (measure_cost(b, data[d].name, &w) != EXIT_DONE)
+                    return EXIT_FAILED;
+            }
+    return EXIT_DONE;
+}
+
+static int measure_machine(struct bench_run *b)
+{
+    bpcn_options o = bpcn_options_default();
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_memory *memory;
+    o.dim = 1;
+    o.layers = 0;
+    if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))
+        return say_error(&b->say, "%s", bpcn_memory_error(NULL));
+    bpcn_memory_free(memory);
+    b->gflops = machine_sgemm_gflops();
+    b->stream = machine_stream_gbs();
+    if (b->gflops == 0 || b->stream == 0)
+        return say_error(&b->say, "out of memory");
+    if (b->say.json)
+        printf("{\"bench\": \"machine\", \"sgemm_gflops\": %.5g, \"stream_gbs\": %.5g, \"kernels\": \"%s\"}\n", b->gflops,
+               b->stream, stats.kernels);
+    else
+        printf("sgemm_gflops %.1f   stream_gbs %.1f   kernels: %s\n\n", b->gflops, b->stream, stats.kernels);
+    return EXIT_DONE;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    const struct option own[] = {{"data-dir", required_argument, NULL, 'd'}, {0}};
+    struct args a;
+    const char *data_dir = NULL;
+    args_begin(&a, argc, argv, own);
+    for (int option; (option = args_next(&a)) != -1;)
+        if (option == 'd')
+            data_dir = optarg;
+    if (a.status != -1)
+        return a.status;
+    if (!args_expect(&a, 0, 0, "bench [--data-dir DIR] [--json]"))
+        return a.status;
+    struct bench_run b = {.say = a.say, .data_dir = data_dir};
+    int status = measure_machine(&b);
+    if (status == EXIT_DONE)
+        status = measure_costs(&b);
+    if (status == EXIT_DONE)
+        status = measure_growth(&b);
+    return status == EXIT_DONE ? say_flush(&b.say) : status;
+}

@@ -1,0 +1,96 @@
+/* bpcn delete: takes written rows back. */
+#include "args.h"
+#include "commands.h"
+#include "input.h"
+#include "memfile.h"
+#include "progress.h"
+#include "verdict.h"
+
+struct tally {
+    size_t deleted, refused;
+};
+
+/* One row; a refusal is said and counted, anything else ends the command. */
+static int delete_row(struct memfile *file, const struct batch *batch, size_t row, struct tally *tally)
+{
+    char name[4096];
+    const struct say *say = file->say;
+    bpcn_status status = bpcn_memory_delete(file->memory, batch->x + row * file->remark.fields.dim);
+    batch_row_name(batch, row, name, sizeof name);
+    if (status != BPCN_OK && status != BPCN_REFUSED)
+        return say_error(say, "%s: %s", name, bpcn_memory_error(file->memory));
+    if (status == BPCN_OK)
+        tally->deleted++;
+    else
+        tally->refused++;
+    if (status == BPCN_REFUSED && !say->json)
+        say_error(say, "%s: not deleted: the memory does not hold it", name);
+    if (say->json) {
+        fputs("{\"input\":", stdout);
+        json_string(stdout, batch->name);
+        printf(",\"row\":%zu,\"deleted\":%s}\n", batch->first + row, status == BPCN_OK ? "true" : "false");
+    }
+    return 0;
+}
+
+static int delete_batch(struct memfile *file, const struct batch *batch, struct progress *p, struct tally *tally)
+{
+    for (size_t f = 0; f < file->remark.fields.count; f++)
+        if (!batch->given[f])
+            return say_error(file->say, "%s: field %s is missing", batch->name, file->remark.fields.field[f].name);
+    for (size_t i = 0; i < batch->rows; i++) {
+        if (interrupted())
+            return EXIT_INTERRUPTED;
+        progress_update(p, tally->deleted + tally->refused, 0);
+        int status = delete_row(file, batch, i, tally);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+static int run(struct memfile *file, struct input *input)
+{
+    struct tally tally = {0};
+    struct progress p;
+    struct batch batch;
+    int status = 0, got = 0;
+    progress_begin(&p, file->say, "deleting", "rows");
+    while (status == 0 && (got = input_next(input, &batch)) > 0) {
+        status = delete_batch(file, &batch, &p, &tally);
+        batch_free(&batch);
+    }
+    progress_clear(&p);
+    if (got < 0)
+        status = EXIT_FAILED;
+    int saved = tally.deleted > 0 ? measure_fullness(file, NULL) : 0;
+    saved = saved ? saved : memfile_commit(file);
+    if (saved == 0)
+        say_result(file->say, "%s: %zu row%s deleted%s\n", file->path, tally.deleted, tally.deleted == 1 ? "" : "s",
+                   status == EXIT_INTERRUPTED ? " (interrupted)" : "");
+    status = status ? status : saved;
+    return status == 0 && tally.refused > 0 ? EXIT_REFUSED : status;
+}
+
+int cmd_delete(int argc, char **argv)
+{
+    struct args a;
+    struct input_options options = {0};
+    struct memfile file;
+    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    args_add(&a, input_option_list);
+    for (int c; (c = args_next(&a)) >= 0;)
+        input_option(&a, c, &options);
+    if (!args_expect(&a, 2, 1 << 30, "MEM INPUT..."))
+        return a.status;
+    catch_interrupts();
+    int status = memfile_open(&a.say, args_rest(&a)[0], TO_CHANGE, &file);
+    if (status != 0)
+        return status;
+    struct input *input = input_open(&a.say, &file.remark.fields, &options, args_rest(&a) + 1, args_count(&a) - 1);
+    status = input ? run(&file, input) : EXIT_FAILED;
+    input_close(input);
+    memfile_close(&file);
+    int flushed = say_flush(&a.say);
+    return status ? status : flushed;
+}

@@ -1,0 +1,181 @@
+/*
+ * bpcn demo: 64 pictures of clothes, each written once, recalled from noise, from dropped pixels,
+ * from half of the picture, and again after the memory has forgotten a little. A table, and a
+ * picture that shows the first twelve.
+ */
+#include "bayespcn.h"
+#include "commands.h"
+#include "formats/formats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PICTURES = 64, SIDE = 28, DIM = SIDE * SIDE, SHOWN = 12, ZOOM = 2 };
+static const char dataset[] = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz";
+
+struct demo {
+    fmt_table pictures;
+    bpcn_memory *memory;
+    float *query, *answer;  /* [PICTURES x DIM] */
+    unsigned char *known;   /* [PICTURES x DIM] */
+    fmt_grid grid;
+    size_t grid_row;
+    uint32_t random;        /* state of a small generator: the same demo every time */
+};
+
+static double uniform(struct demo *d)
+{
+    d->random ^= d->random << 13;
+    d->random ^= d->random >> 17;
+    d->random ^= d->random << 5;
+    return ((double)d->random + 0.5) / 4294967296.0;
+}
+
+static double normal(struct demo *d)
+{
+    double radius = sqrt(-2 * log(uniform(d)));
+    return radius * cos(6.283185307179586 * uniform(d));
+}
+
+static int complain(const char *what)
+{
+    fprintf(stderr, "bpcn demo: %s\n", what);
+    return 1;
+}
+
+enum damage { NOISE, DROPPED, HALF };
+
+/* Fills query and known from the pictures. */
+static void spoil(struct demo *d, enum damage damage)
+{
+    for (size_t j = 0; j < PICTURES * DIM; j++) {
+        float truth = d->pictures.data[j];
+        d->known[j] = damage == NOISE || (damage == DROPPED ? uniform(d) >= 0.75 : j % SIDE < SIDE / 2);
+        d->query[j] = damage == NOISE ? truth + (float)(0.4 * normal(d)) : d->known[j] ? truth : -1;
+    }
+}
+
+static double mean_square(const float *a, const float *b)
+{
+    double sum = 0;
+    for (size_t j = 0; j < DIM; j++)
+        sum += pow((double)(a[j] - b[j]), 2);
+    return sum / DIM;
+}
+
+/* Whether the answer looks more like its own picture than like any other that was written. */
+static int is_nearest(const struct demo *d, size_t i)
+{
+    double own = mean_square(d->answer + i * DIM, d->pictures.data + i * DIM);
+    for (size_t k = 0; k < PICTURES; k++)
+        if (k != i && mean_square(d->answer + i * DIM, d->pictures.data + k * DIM) <= own)
+            return 0;
+    return 1;
+}
+
+static void show_row(struct demo *d, const float *pictures)
+{
+    float large[ZOOM * ZOOM * DIM];
+    for (size_t i = 0; i < SHOWN; i++) {
+        for (size_t j = 0; j < ZOOM * ZOOM * DIM; j++)
+            large[j] = pictures[i * DIM + j / (ZOOM * SIDE) / ZOOM * SIDE + j % (ZOOM * SIDE) / ZOOM];
+        fmt_grid_put(&d->grid, d->grid_row, i, large, NULL);
+    }
+    d->grid_row++;
+}
+
+/* Recalls the spoilt pictures and prints a line of the table. */
+static int recall(struct demo *d, const char *what, enum damage damage)
+{
+    double before = 0, after = 0, evaluations = 0;
+    size_t right = 0;
+    bpcn_read_info info[PICTURES];
+    spoil(d, damage);
+    if (bpcn_memory_read(d->memory, d->query, damage == NOISE ? NULL : d->known, PICTURES, NULL, d->answer, info))
+        return complain(bpcn_memory_error(d->memory));
+    for (size_t i = 0; i < PICTURES; i++) {
+        double error = mean_square(d->answer + i * DIM, d->pictures.data + i * DIM);
+        before += mean_square(d->query + i * DIM, d->pictures.data + i * DIM) / PICTURES;
+        after += error / PICTURES;
+        evaluations += (double)info[i].evaluations / PICTURES;
+        right += (size_t)is_nearest(d, i);
+    }
+    printf("  %-34s %8.4f  %9.5f   %4zu of %d  %8.0f\n", what, before, after, right, PICTURES, evaluations);
+    show_row(d, d->query);
+    show_row(d, d->answer);
+    return 0;
+}
+
+static int write_all(struct demo *d)
+{
+    bpcn_options o = bpcn_options_default();
+    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_stats stats = {.size = sizeof stats};
+    o.dim = DIM;
+    if (bpcn_memory_create(&o, &d->memory) || bpcn_memory_write(d->memory, d->pictures.data, PICTURES, &info) ||
+        bpcn_memory_get_stats(d->memory, &stats))
+        return complain(bpcn_memory_error(d->memory));
+    printf("Wrote %zu pictures of clothes, each once, into a memory of three hidden layers of 256\n"
+           "(%.1f MB, whatever is written; %.0f energy evaluations per write).\n\n",
+           info.written, (double)stats.bytes / 1e6, (double)info.evaluations / PICTURES);
+    show_row(d, d->pictures.data);
+    return 0;
+}
+
+static int recall_all(struct demo *d)
+{
+    printf("  %-34s %8s  %9s  %11s  %s\n", "recalled from", "error of", "error of", "the right", "evaluations");
+    printf("  %-34s %8s  %9s  %11s  %s\n", "", "query", "answer", "picture", "per query");
+    int failed = recall(d, "noise (standard deviation 0.4)", NOISE) ||
+                 recall(d, "a quarter of the pixels", DROPPED) || recall(d, "the left half", HALF);
+    for (int i = 0; !failed && i < 20; i++)
+        failed = bpcn_memory_forget(d->memory, 0.005) != BPCN_OK;
+    return failed || recall(d, "the left half, after forgetting", HALF);
+}
+
+static int save_picture(struct demo *d, const char *path)
+{
+    fmt_error error;
+    if (fmt_write_image(path, FMT_ANY, d->grid.data, d->grid.height, d->grid.width, d->grid.channels, &error))
+        return complain(error.message);
+    printf("\n%s shows twelve of them: what was written, then query and answer for each line above.\n", path);
+    return 0;
+}
+
+static int run(struct demo *d, const char *out)
+{
+    fmt_options options = fmt_options_default();
+    fmt_error error;
+    options.max_rows = PICTURES;
+    if (fmt_read(dataset, &options, &d->pictures, &error) != FMT_OK) {
+        fprintf(stderr, "bpcn demo: %s\nThe demo shows Fashion-MNIST: install the Debian package "
+                        "dataset-fashion-mnist.\n", error.message);
+        return 1;
+    }
+    if (d->pictures.rows < PICTURES || d->pictures.dim != DIM)
+        return complain("the dataset does not hold 64 pictures of 28x28");
+    d->query = calloc(PICTURES * DIM, sizeof *d->query);
+    d->answer = calloc(PICTURES * DIM, sizeof *d->answer);
+    d->known = calloc(PICTURES * DIM, 1);
+    if (!d->query || !d->answer || !d->known ||
+        fmt_grid_create(9, SHOWN, ZOOM * SIDE, ZOOM * SIDE, 1, 2, 0.2f, &d->grid, &error) != FMT_OK)
+        return complain("out of memory");
+    return write_all(d) || recall_all(d) || save_picture(d, out);
+}
+
+int cmd_demo(int argc, char **argv)
+{
+    struct demo d = {.random = 20221};
+    if (argc > 2)
+        return complain("usage: bpcn demo [OUT.png]");
+    int failed = run(&d, argc == 2 ? argv[1] : "demo.png");
+    fmt_table_free(&d.pictures);
+    fmt_grid_free(&d.grid);
+    bpcn_memory_free(d.memory);
+    free(d.query);
+    free(d.answer);
+    free(d.known);
+    return failed;
+}

@@ -1,0 +1,110 @@
+/* bpcn info: what a memory file is and how full it is, from its header alone. */
+#include "args.h"
+#include "commands.h"
+#include "memfile.h"
+#include "verdict.h"
+
+#include <inttypes.h>
+
+enum { OPT_MEASURE = 400 };
+
+static const char *activation_name(bpcn_activation activation)
+{
+    static const char *const names[] = {"gelu", "relu", "tanh", "linear"};
+    return (unsigned)activation < 4 ? names[activation] : "?";
+}
+
+static void tell_json(const char *path, const struct memhead *h, const char *fields)
+{
+    const bpcn_options *o = &h->options;
+    fputs("{\"file\":", stdout);
+    json_string(stdout, path);
+    printf(",\"dim\":%zu,\"fields\":", o->dim);
+    json_string(stdout, fields);
+    fputs(",\"hidden\":[", stdout);
+    for (size_t l = 0; l < o->layers; l++)
+        printf("%s%zu", l ? "," : "", o->hidden[l]);
+    printf("],\"activation\":\"%s\",\"particles\":%zu,\"sigma_w\":%.9g,\"sigma_x\":%.9g,\"sigma_data\":%.9g,"
+           "\"seed\":%" PRIu64 ",\"precision\":\"%s\"",
+           activation_name(o->activation), o->particles, o->sigma_w, o->sigma_x, o->sigma_data, o->seed,
+           o->precision == BPCN_FLOAT64 ? "float64" : "float32");
+    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"file_bytes\":%" PRIu64,
+           h->stats.writes, h->stats.forgets, h->stats.deletes, h->stats.bytes, h->file_bytes);
+    fputs(",\"fullness\":", stdout);
+    json_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
+    printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->remark.probes, h->remark.recalled);
+    json_string(stdout, h->stats.kernels ? h->stats.kernels : "");
+    puts("}");
+}
+
+static void tell_network(const struct say *say, const bpcn_options *o)
+{
+    say_result(say, "network    ");
+    for (size_t l = 0; l < o->layers; l++)
+        say_result(say, "%s%zu", l ? ", " : "", o->hidden[l]);
+    say_result(say, "%s, %s, %zu particle%s, %s\n", o->layers ? "" : "no hidden layers", activation_name(o->activation),
+               o->particles, o->particles == 1 ? "" : "s", o->precision == BPCN_FLOAT64 ? "float64" : "float32");
+    say_result(say, "noise      sigma_x %g, sigma_w %g, seed %" PRIu64 "\n", o->sigma_x, o->sigma_w, o->seed);
+}
+
+static void tell(const struct say *say, const char *path, const struct memhead *h, const char *fields)
+{
+    const struct remark *r = &h->remark;
+    const char *advice = fullness_advice(r);
+    say_result(say, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
+    tell_network(say, &h->options);
+    say_result(say, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n", h->stats.writes,
+               h->stats.forgets, h->stats.deletes);
+    say_result(say, "size       %.1f MB in memory, %.1f MB on disk\n", (double)h->stats.bytes / 1e6,
+               (double)h->file_bytes / 1e6);
+    if (r->fullness < 0)
+        say_result(say, "fullness   0 %%\n");
+    else
+        say_result(say, "fullness   %.0f %%%s\n", 100 * r->fullness,
+                   r->measured == h->stats.writes ? "" : " when last measured (measure again: --measure)");
+    if (r->probes > 0)
+        say_result(say, "recall     %zu of %zu rows of the last write came back from three quarters\n", r->recalled,
+                   r->probes);
+    say_result(say, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "?");
+    if (advice != NULL)
+        say_result(say, "advice     %s\n", advice);
+}
+
+/* Loads the whole memory to see how full it is now. */
+static int measure(const struct say *say, const char *path, struct memhead *h)
+{
+    struct memfile file;
+    int status = memfile_open(say, path, TO_LOOK, &file);
+    if (status != 0)
+        return status;
+    status = measure_fullness(&file, NULL);
+    h->remark = file.remark;
+    memfile_close(&file);
+    return status;
+}
+
+int cmd_info(int argc, char **argv)
+{
+    static const struct option own[] = {{"measure", no_argument, NULL, OPT_MEASURE}, {NULL, 0, NULL, 0}};
+    struct args a;
+    struct memhead head;
+    bool again = false;
+    char fields[FIELDS_TEXT_MOST];
+    args_begin(&a, argc, argv, own);
+    while (args_next(&a) >= 0)
+        again = true;
+    if (!args_expect(&a, 1, 1, "MEM [--json]"))
+        return a.status;
+    const char *path = args_rest(&a)[0];
+    int status = memfile_head(&a.say, path, &head);
+    if (status == 0 && again)
+        status = measure(&a.say, path, &head);
+    if (status != 0)
+        return status;
+    fields_format(&head.remark.fields, fields, sizeof fields);
+    if (a.say.json)
+        tell_json(path, &head, fields);
+    else
+        tell(&a.say, path, &head, fields);
+    return say_flush(&a.say);
+}

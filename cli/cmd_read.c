@@ -1,0 +1,337 @@
+/* bpcn read: recalls rows from fragments or noisy copies. bpcn score: only asks how familiar they
+   are. Both give a verdict on every row. */
+#include "args.h"
+#include "commands.h"
+#include "input.h"
+#include "memfile.h"
+#include "output.h"
+#include "progress.h"
+#include "query.h"
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_REFUSE = 420, CHUNK = 16 };
+
+struct reading {
+    struct memfile file;
+    struct input_options input;
+    struct query_options query;
+    struct output_options out_options;
+    struct query_maker *maker;
+    struct output *out;
+    struct progress progress;
+    bool score;        /* verdicts only */
+    double refuse;     /* --refuse-below */
+    size_t rows, known, refused, recalled, judged, right, labelled;
+    double error;      /* sum over judged rows */
+};
+
+/* ---- what is said of one row */
+
+struct row_view {
+    const struct batch *batch;
+    const struct query *query;
+    const bpcn_read_info *info;
+    const float *answer; /* NULL: refused, or only scored */
+    size_t row;
+};
+
+/* Mean square error where the query was hidden or, with nothing hidden, spoilt; negative when the
+   truth of none of it is known. */
+static double row_error(const struct reading *r, const struct row_view *v)
+{
+    const struct fields *fields = &r->file.remark.fields;
+    size_t at = v->row * fields->dim, count = 0;
+    bool hidden = memchr(v->query->known + at, 0, fields->dim) != NULL;
+    double sum = 0;
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct field *f = &fields->field[i];
+        for (size_t j = f->offset; v->batch->given[i] && j < f->offset + f->size; j++) {
+            if (v->query->known[at + j] && hidden)
+                continue;
+            sum += pow((double)(v->answer[j] - v->batch->x[at + j]), 2);
+            count++;
+        }
+    }
+    return count ? sum / (double)count : -1;
+}
+
+/* Whether the memory was asked for the field: no entry of it was known. */
+static bool was_asked(const struct query *query, const struct field *f, size_t dim, size_t row)
+{
+    return memchr(query->known + row * dim + f->offset, 1, f->size) == NULL;
+}
+
+/* A field of several values, none of them a picture, is taken for one-of-n. */
+static bool is_label(const struct field *f)
+{
+    return !field_is_picture(f) && f->size > 1 && f->size <= 1000;
+}
+
+static void json_fields(const struct reading *r, const struct row_view *v)
+{
+    const struct fields *fields = &r->file.remark.fields;
+    bool first = true;
+    for (size_t i = 0; i < fields->count && v->answer != NULL; i++) {
+        const struct field *f = &fields->field[i];
+        if (fields->count < 2 || !is_label(f) || !was_asked(v->query, f, fields->dim, v->row))
+            continue;
+        size_t label = field_label(f, v->answer);
+        printf("%s", first ? ",\"answer\":{" : ",");
+        json_string(stdout, f->name);
+        printf(":{\"class\":%zu,\"value\":%.6g}", label, (double)v->answer[f->offset + label]);
+        first = false;
+    }
+    if (!first)
+        putchar('}');
+}
+
+static void tell_json(const struct reading *r, const struct row_view *v, double error)
+{
+    bool refused = !r->score && v->answer == NULL;
+    fputs("{\"input\":", stdout);
+    json_string(stdout, v->batch->name);
+    printf(",\"row\":%zu,\"familiarity\":%.9g,\"verdict\":\"%s\"", v->batch->first + v->row, v->info->familiarity,
+           verdict_word(v->info->familiarity));
+    if (!r->score)
+        printf(",\"refused\":%s", refused ? "true" : "false");
+    fputs(",\"log_density\":", stdout);
+    json_number(stdout, v->info->log_density);
+    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%zu,\"converged\":%s,\"particle\":%zu",
+           v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
+           v->info->particle);
+    if (error >= 0)
+        printf(",\"mse\":%.6g", error);
+    json_fields(r, v);
+    puts("}");
+}
+
+static void tell_fields(const struct reading *r, const struct row_view *v)
+{
+    const struct fields *fields = &r->file.remark.fields;
+    for (size_t i = 0; i < fields->count && v->answer != NULL; i++) {
+        const struct field *f = &fields->field[i];
+        if (fields->count > 1 && is_label(f) && was_asked(v->query, f, fields->dim, v->row))
+            say_result(r->file.say, "  %s %zu", f->name, field_label(f, v->answer));
+    }
+}
+
+static void tell_row(const struct reading *r, const struct row_view *v, double error)
+{
+    const struct say *say = r->file.say;
+    double familiarity = v->info->familiarity;
+    char name[4096];
+    if (say->json) {
+        tell_json(r, v, error);
+        return;
+    }
+    if (r->out_options.path != NULL)
+        return;
+    batch_row_name(v->batch, v->row, name, sizeof name);
+    say_result(say, "%s  %s%.4f %s%s", name, say_hue(say, verdict_hue(familiarity)), familiarity,
+               verdict_word(familiarity), say_hue(say, HUE_PLAIN));
+    if (!r->score && v->answer == NULL)
+        say_result(say, "  not answered");
+    tell_fields(r, v);
+    if (error >= 0)
+        say_result(say, "  error %.5f", error);
+    say_result(say, "\n");
+}
+
+/* ---- counting */
+
+static void count_labels(struct reading *r, const struct row_view *v)
+{
+    const struct fields *fields = &r->file.remark.fields;
+    for (size_t i = 0; i < fields->count && v->query->truth && v->answer != NULL; i++) {
+        const struct field *f = &fields->field[i];
+        if (fields->count < 2 || !is_label(f) || !v->batch->given[i] || !was_asked(v->query, f, fields->dim, v->row))
+            continue;
+        r->labelled++;
+        r->right += field_label(f, v->answer) == field_label(f, v->batch->x + v->row * fields->dim);
+    }
+}
+
+/* Refused rows are blanked: an unknown thing gets no answer. */
+static void judge(struct reading *r, const struct batch *batch, const struct query *query, size_t first, size_t rows,
+                  const bpcn_read_info *info, float *answers)
+{
+    size_t dim = r->file.remark.fields.dim;
+    for (size_t i = 0; i < rows; i++) {
+        float *answer = r->score ? NULL : answers + i * dim;
+        struct row_view v = {batch, query, &info[i], answer, first + i};
+        double error = -1;
+        r->rows++;
+        r->known += info[i].familiarity >= 0.5;
+        if (answer != NULL && info[i].familiarity < r->refuse) {
+            r->refused++;
+            v.answer = NULL;
+            for (size_t j = 0; j < dim; j++)
+                answer[j] = NAN;
+        } else if (answer != NULL && query->truth) {
+            error = row_error(r, &v);
+            r->error += error >= 0 ? error : 0;
+            r->recalled += error >= 0 && error < 0.01;
+            r->judged += error >= 0;
+            count_labels(r, &v);
+        }
+        tell_row(r, &v, error);
+    }
+}
+
+/* ---- the work */
+
+static int read_chunk(struct reading *r, const struct batch *batch, const struct query *query, size_t first,
+                      size_t rows, bpcn_read_info *info, float *answers)
+{
+    size_t dim = r->file.remark.fields.dim;
+    bpcn_read_options o = bpcn_read_options_default();
+    /* a whole row to be scored is meant as it stands; one to be read may be noisy */
+    bool masked = !query->all_known || (r->score && query->noise < 0);
+    o.noise = query->noise;
+    if (bpcn_memory_read(r->file.memory, query->x + first * dim, masked ? query->known + first * dim : NULL, rows, &o,
+                         answers, info) == BPCN_OK)
+        return 0;
+    progress_clear(&r->progress);
+    return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
+                     batch->first + first + rows - 1, bpcn_memory_error(r->file.memory));
+}
+
+static int read_rows(struct reading *r, const struct input *input, const struct batch *batch,
+                     const struct query *query, float *answers)
+{
+    size_t dim = r->file.remark.fields.dim;
+    bpcn_read_info info[CHUNK];
+    double familiarity[CHUNK];
+    for (size_t first = 0; first < batch->rows; first += CHUNK) {
+        size_t rows = batch->rows - first < CHUNK ? batch->rows - first : CHUNK;
+        if (interrupted())
+            return EXIT_INTERRUPTED;
+        progress_update(&r->progress, r->rows, input_expected(input));
+        int status = read_chunk(r, batch, query, first, rows, info, answers);
+        if (status != 0)
+            return status;
+        if (r->out_options.path == NULL)
+            progress_clear(&r->progress);
+        judge(r, batch, query, first, rows, info, answers);
+        for (size_t i = 0; i < rows; i++)
+            familiarity[i] = info[i].familiarity;
+        struct batch part = *batch;
+        struct query view = *query;
+        part.first += first;
+        part.rows = rows;
+        part.x += first * dim;
+        view.x += first * dim;
+        view.known += first * dim;
+        status = output_add(r->out, &part, &view, rows, answers, familiarity);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+static int read_batch(struct reading *r, const struct input *input, const struct batch *batch)
+{
+    struct query query;
+    if (query_make(r->maker, batch, &query) != 0)
+        return EXIT_FAILED;
+    float *answers = malloc(CHUNK * r->file.remark.fields.dim * sizeof *answers);
+    int status = answers ? read_rows(r, input, batch, &query, answers) : say_error(r->file.say, "out of memory");
+    free(answers);
+    query_free(&query);
+    return status;
+}
+
+static void summarize(const struct reading *r)
+{
+    const struct say *say = r->file.say;
+    bool piped = r->out_options.path != NULL && strcmp(r->out_options.path, "-") == 0;
+    if (say->json || say->quiet || piped || (r->rows < 2 && r->out_options.path == NULL))
+        return;
+    say_result(say, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->known);
+    if (r->refused > 0)
+        say_result(say, ", %zu not answered", r->refused);
+    if (r->judged > 0 && r->labelled == 0)
+        say_result(say, "; %zu of %zu recalled, mean square error %.5f", r->recalled, r->judged,
+                   r->error / (double)r->judged);
+    if (r->labelled > 0)
+        say_result(say, "; %zu of %zu labels right", r->right, r->labelled);
+    say_result(say, "\n");
+}
+
+static int run(struct reading *r, struct input *input)
+{
+    struct batch batch;
+    int status = 0, got = 0;
+    progress_begin(&r->progress, r->file.say, r->score ? "scoring" : "reading", "rows");
+    while (status == 0 && (got = input_next(input, &batch)) > 0) {
+        status = read_batch(r, input, &batch);
+        batch_free(&batch);
+    }
+    progress_clear(&r->progress);
+    status = got < 0 ? EXIT_FAILED : status;
+    status = status ? status : output_finish(r->out);
+    if (status != 0)
+        return status;
+    summarize(r);
+    if (r->refused > 0)
+        say_note(r->file.say, "%zu of %zu rows are unknown to the memory and were not answered", r->refused, r->rows);
+    return r->refused > 0 ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int open_and_run(struct args *a, struct reading *r)
+{
+    struct input *input = NULL;
+    int status = memfile_open(&a->say, args_rest(a)[0], TO_LOOK, &r->file);
+    if (status != 0)
+        return status;
+    const struct fields *fields = &r->file.remark.fields;
+    r->out_options.channels_last = r->input.channels_last;
+    r->maker = query_open(&a->say, fields, &r->query, &status);
+    r->out = r->maker ? output_open(&a->say, fields, &r->out_options) : NULL;
+    if (r->out != NULL)
+        input = input_open(&a->say, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
+    if (r->maker != NULL)
+        status = input ? run(r, input) : r->out == NULL ? EXIT_USAGE : EXIT_FAILED;
+    input_close(input);
+    output_close(r->out);
+    query_close(r->maker);
+    memfile_close(&r->file);
+    return status;
+}
+
+static int ask(int argc, char **argv, bool score)
+{
+    static const struct option own[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE}, {NULL, 0, NULL, 0}};
+    struct args a;
+    struct reading r = {.score = score, .query = query_options_default()};
+    args_begin(&a, argc, argv, score ? &own[1] : own);
+    args_add(&a, input_option_list);
+    args_add(&a, query_option_list);
+    if (!score)
+        args_add(&a, output_option_list);
+    for (int c; (c = args_next(&a)) >= 0;)
+        if (c == OPT_REFUSE)
+            r.refuse = args_number(&a, "--refuse-below", optarg, 0, 1);
+        else if (!input_option(&a, c, &r.input) && !query_option(&a, c, &r.query))
+            output_option(&a, c, &r.out_options);
+    if (!args_expect(&a, 2, 1 << 30, score ? "MEM INPUT..." : "MEM INPUT... [-o OUT]"))
+        return a.status;
+    catch_interrupts();
+    int status = open_and_run(&a, &r);
+    int flushed = say_flush(&a.say);
+    return status ? status : flushed;
+}
+
+int cmd_read(int argc, char **argv)
+{
+    return ask(argc, argv, false);
+}
+
+int cmd_score(int argc, char **argv)
+{
+    return ask(argc, argv, true);
+}

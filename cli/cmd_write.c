@@ -1,0 +1,169 @@
+/* bpcn write: one-shot writes of every row, with progress, and a word on what was new and how full
+   the memory is now. */
+#include "args.h"
+#include "commands.h"
+#include "fading.h"
+#include "input.h"
+#include "memfile.h"
+#include "progress.h"
+#include "verdict.h"
+
+#include <string.h>
+
+enum { OPT_FORGET = 400 };
+
+static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
+
+struct writing {
+    struct memfile file;
+    bpcn_options options;
+    struct fading fading;
+    struct probes probes;
+    struct progress progress;
+    size_t written, familiar;
+};
+
+static int write_row(struct writing *w, const struct batch *batch, size_t row)
+{
+    const struct say *say = w->file.say;
+    const float *x = batch->x + row * w->options.dim;
+    bpcn_write_row became;
+    bpcn_write_info info = bpcn_write_info_default();
+    char name[4096];
+    info.rows = &became;
+    batch_row_name(batch, row, name, sizeof name);
+    if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
+        bpcn_memory_write(w->file.memory, x, 1, &info) != BPCN_OK) {
+        progress_clear(&w->progress);
+        return say_error(say, "%s: %s", name, bpcn_memory_error(w->file.memory));
+    }
+    double familiarity = familiarity_of_write(&w->options, &became);
+    w->written++;
+    w->familiar += familiarity >= 0.5;
+    probes_add(&w->probes, x);
+    if (say->json) {
+        fputs("{\"input\":", stdout);
+        json_string(stdout, batch->name);
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%zu}\n",
+               batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
+               became.evaluations);
+    }
+    return 0;
+}
+
+static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
+{
+    const struct fields *fields = &w->file.remark.fields;
+    size_t before = w->written;
+    for (size_t f = 0; f < fields->count; f++)
+        if (!batch->given[f])
+            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name,
+                             fields->field[f].name, fields->field[f].name);
+    for (size_t i = 0; i < batch->rows; i++) {
+        size_t expected = input_expected(input);
+        if (interrupted())
+            return EXIT_INTERRUPTED;
+        progress_update(&w->progress, before + i, expected);
+        int status = write_row(w, batch, i);
+        status = status ? status : memfile_breathe(&w->file);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+static void tell(const struct writing *w, double rate)
+{
+    const struct say *say = w->file.say;
+    const struct remark *r = &w->file.remark;
+    const char *advice = fullness_advice(r);
+    if (say->json) {
+        printf("{\"written\":%zu,\"novel\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,\"recalled\":%zu}\n",
+               w->written, w->written - w->familiar, rate, r->fullness, r->probes, r->recalled);
+        return;
+    }
+    say_result(say, "%s: %zu row%s written at %.3g/s, %zu new", w->file.path, w->written, w->written == 1 ? "" : "s",
+               rate, w->written - w->familiar);
+    if (w->familiar > 0)
+        say_result(say, ", %zu known before", w->familiar);
+    say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
+    if (advice != NULL)
+        say_note(say, "%s: %s", w->file.path, advice);
+}
+
+/* Whatever happened, the rows that were written stay, and their number is said. */
+static int finish(struct writing *w, int status)
+{
+    double rate = progress_rate(&w->progress);
+    if (w->written > 0 && status != EXIT_INTERRUPTED) {
+        int measured = measure_fullness(&w->file, &w->probes);
+        status = status ? status : measured;
+    }
+    int saved = w->written > 0 ? memfile_commit(&w->file) : 0;
+    if (saved != 0)
+        return saved;
+    if (status == 0)
+        tell(w, rate);
+    else if (w->written == 0)
+        say_error(w->file.say, "%s: %snothing was written", w->file.path,
+                  status == EXIT_INTERRUPTED ? "interrupted; " : "");
+    else
+        say_error(w->file.say, "%s: %s%zu row%s written before that %s in the memory", w->file.path,
+                  status == EXIT_INTERRUPTED ? "interrupted; " : "", w->written, w->written == 1 ? "" : "s",
+                  w->written == 1 ? "is" : "are");
+    return status;
+}
+
+static int run(struct writing *w, struct input *input)
+{
+    struct batch batch;
+    int status = 0, got = 0;
+    progress_begin(&w->progress, w->file.say, "writing", "rows");
+    while (status == 0 && (got = input_next(input, &batch)) > 0) {
+        status = write_batch(w, input, &batch);
+        batch_free(&batch);
+    }
+    w->progress.done = w->written;
+    progress_clear(&w->progress);
+    return finish(w, got < 0 ? EXIT_FAILED : status);
+}
+
+static int open_and_run(struct args *a, const struct input_options *options, const char *forget)
+{
+    struct writing w = {0};
+    bool automatic = forget != NULL && strcmp(forget, "auto") == 0;
+    int status = memfile_open(&a->say, args_rest(a)[0], automatic ? TO_REPLACE : TO_CHANGE, &w.file);
+    if (status != 0)
+        return status;
+    bpcn_memory_get_options(w.file.memory, &w.options);
+    if (forget != NULL)
+        w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
+    struct input *input = NULL;
+    if (a->status < 0 && probes_begin(&w.probes, w.options.dim) == 0)
+        input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
+    status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
+    input_close(input);
+    probes_free(&w.probes);
+    memfile_close(&w.file);
+    return status;
+}
+
+int cmd_write(int argc, char **argv)
+{
+    struct args a;
+    struct input_options options = {0};
+    const char *forget = NULL;
+    args_begin(&a, argc, argv, own);
+    args_add(&a, input_option_list);
+    for (int c; (c = args_next(&a)) >= 0;)
+        if (c == OPT_FORGET)
+            forget = optarg;
+        else
+            input_option(&a, c, &options);
+    if (!args_expect(&a, 2, 1 << 30, "MEM INPUT..."))
+        return a.status;
+    catch_interrupts();
+    int status = open_and_run(&a, &options, forget);
+    int flushed = say_flush(&a.say);
+    return status ? status : flushed;
+}

@@ -1,0 +1,408 @@
+/* The arguments in order, folders opened up, and fields from different files put side by side. */
+#include "input.h"
+
+#include "load.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS };
+
+const struct option input_option_list[] = {
+    {"resize", no_argument, NULL, OPT_RESIZE},         {"pixels", no_argument, NULL, OPT_PIXELS},
+    {"channels-last", no_argument, NULL, OPT_CHANNELS_LAST}, {"format", required_argument, NULL, OPT_FORMAT},
+    {"member", required_argument, NULL, OPT_MEMBER},   {"rows", required_argument, NULL, OPT_ROWS},
+    {NULL, 0, NULL, 0}};
+
+struct input {
+    const struct say *say;
+    const struct fields *fields;
+    struct input_options options;
+    struct item *items;
+    size_t count, room, at;
+    struct piece piece[FIELDS_MOST]; /* fields waiting for the others; size 0: not given */
+    char *names[FIELDS_MOST];
+    struct piece held;               /* loaded, but of the next batch */
+    size_t held_item;
+    bool holds;
+    size_t streamed, returned;       /* rows */
+};
+
+int parse_kind(struct args *a, const char *text)
+{
+    static const struct {
+        const char *name;
+        fmt_kind kind;
+    } kinds[] = {{"any", FMT_ANY}, {"png", FMT_PNG}, {"jpeg", FMT_JPEG}, {"pnm", FMT_PNM}, {"npy", FMT_NPY},
+                 {"npz", FMT_NPZ}, {"idx", FMT_IDX}, {"cifar", FMT_CIFAR}, {"csv", FMT_CSV}, {"raw", FMT_RAW}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(text, kinds[i].name) == 0)
+            return (int)kinds[i].kind;
+    a->status = say_usage(&a->say, "--format: '%s' is none of any png jpeg pnm npy npz idx cifar csv raw", text);
+    return -1;
+}
+
+/* FIRST:END as in Python, or one row. */
+static void parse_rows(struct args *a, const char *text, struct input_options *o)
+{
+    char *end;
+    unsigned long long first = strtoull(text, &end, 10), last = first + 1;
+    bool good = text[0] == ':' || (text[0] >= '0' && text[0] <= '9');
+    if (good && *end == ':') {
+        const char *after = end + 1;
+        last = strtoull(after, &end, 10);
+        good = *after == '\0' || (after[0] >= '0' && after[0] <= '9' && last > first);
+        last = *after == '\0' ? first : last;
+    }
+    if (!good || *end != '\0' || first > SIZE_MAX / 4 || last > SIZE_MAX / 4) {
+        a->status = say_usage(&a->say, "--rows: '%s' is not FIRST:END with FIRST below END, such as 0:256", text);
+        return;
+    }
+    o->first = (size_t)first;
+    o->count = (size_t)(last - first);
+}
+
+bool input_option(struct args *a, int c, struct input_options *o)
+{
+    int kind = c == OPT_FORMAT ? parse_kind(a, optarg) : 0;
+    switch (c) {
+    case OPT_RESIZE:
+        o->resize = true;
+        return true;
+    case OPT_PIXELS:
+        o->pixels = true;
+        return true;
+    case OPT_CHANNELS_LAST:
+        o->channels_last = true;
+        return true;
+    case OPT_FORMAT:
+        o->kind = kind < 0 ? FMT_ANY : (fmt_kind)kind;
+        return true;
+    case OPT_MEMBER:
+        o->member = optarg;
+        return true;
+    case OPT_ROWS:
+        parse_rows(a, optarg, o);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- the list of things to load */
+
+static int add_item(struct input *in, const char *folder, const char *path, const struct field *field,
+                    const char *member)
+{
+    if (in->count == in->room) {
+        size_t room = in->room ? 2 * in->room : 16;
+        struct item *more = realloc(in->items, room * sizeof *more);
+        if (more == NULL)
+            return -1;
+        in->items = more;
+        in->room = room;
+    }
+    struct item *item = &in->items[in->count];
+    size_t length = strlen(path) + (folder ? strlen(folder) + 1 : 0) + 1;
+    bool slash = folder != NULL && folder[0] != '\0' && folder[strlen(folder) - 1] != '/';
+    *item = (struct item){.path = malloc(length), .field = field, .member = member ? strdup(member) : NULL};
+    if (item->path == NULL || (member && item->member == NULL))
+        return -1;
+    snprintf(item->path, length, "%s%s%s", folder ? folder : "", slash ? "/" : "", path);
+    in->count++;
+    return 0;
+}
+
+static bool is_picture_name(const char *name)
+{
+    static const char *const suffixes[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".pnm"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && name[0] != '.' && i < sizeof suffixes / sizeof *suffixes; i++)
+        if (strcasecmp(dot, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct item *)a)->path, ((const struct item *)b)->path);
+}
+
+/* Every picture of a folder, by name, so that each row has its own. */
+static int add_folder(struct input *in, const char *path, const struct field *field)
+{
+    size_t first = in->count;
+    int failed = 0;
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return add_item(in, NULL, path, field, NULL); /* reading it will say why not */
+    for (struct dirent *e; !failed && (e = readdir(folder)) != NULL;)
+        if (is_picture_name(e->d_name))
+            failed = add_item(in, path, e->d_name, field, NULL);
+    closedir(folder);
+    if (!failed && in->count == first)
+        return add_item(in, NULL, path, field, NULL);
+    qsort(in->items + first, in->count - first, sizeof *in->items, by_path);
+    return failed;
+}
+
+/* An .npz whose arrays are named like fields: one item each; 0 of them otherwise. */
+static int add_members(struct input *in, const char *path, size_t *added)
+{
+    fmt_names names = {0};
+    int failed = 0;
+    size_t length = strlen(path);
+    *added = 0;
+    if (length < 4 || strcasecmp(path + length - 4, ".npz") != 0 || fmt_npz_list(path, &names, NULL) != FMT_OK)
+        return 0;
+    for (size_t i = 0; i < names.count && !failed; i++) {
+        const struct field *field = fields_find(in->fields, names.name[i], strlen(names.name[i]));
+        if (field == NULL)
+            continue;
+        failed = add_item(in, NULL, path, field, names.name[i]);
+        ++*added;
+    }
+    fmt_names_free(&names);
+    return failed;
+}
+
+static int add_argument(struct input *in, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    const struct field *field = equals ? fields_find(in->fields, text, (size_t)(equals - text)) : NULL;
+    const char *path = field ? equals + 1 : text;
+    struct stat st;
+    size_t added = 0;
+    bool folder = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (folder && in->fields->count == 1)
+        return add_folder(in, path, field);
+    if (!folder && field == NULL && in->options.member == NULL && in->options.kind == FMT_ANY)
+        if (add_members(in, path, &added) != 0)
+            return -1;
+    return added > 0 ? 0 : add_item(in, NULL, path, field, NULL);
+}
+
+struct input *input_open(const struct say *say, const struct fields *fields, const struct input_options *options,
+                         char **names, int count)
+{
+    struct input *in = calloc(1, sizeof *in);
+    int failed = in == NULL;
+    if (!failed)
+        *in = (struct input){.say = say, .fields = fields, .options = *options};
+    for (int i = 0; i < count && !failed; i++)
+        failed = add_argument(in, names[i]);
+    if (!failed)
+        return in;
+    say_error(say, "out of memory");
+    input_close(in);
+    return NULL;
+}
+
+void input_close(struct input *in)
+{
+    if (in == NULL)
+        return;
+    for (size_t i = 0; i < in->count; i++) {
+        free(in->items[i].path);
+        free(in->items[i].member);
+    }
+    for (size_t f = 0; f < FIELDS_MOST; f++) {
+        piece_free(&in->piece[f]);
+        free(in->names[f]);
+    }
+    piece_free(&in->held);
+    free(in->items);
+    free(in);
+}
+
+size_t input_expected(const struct input *in)
+{
+    for (size_t i = in->at; i < in->count; i++)
+        if (strcmp(in->items[i].path, "-") == 0)
+            return 0;
+    return in->returned + (in->fields->count == 1 ? in->count - in->at : 0);
+}
+
+/* ---- batches */
+
+void batch_free(struct batch *batch)
+{
+    free(batch->name);
+    free(batch->x);
+    *batch = (struct batch){0};
+}
+
+void batch_row_name(const struct batch *batch, size_t row, char *out, size_t room)
+{
+    if (batch->numbered)
+        snprintf(out, room, "%s row %zu", batch->name, batch->first + row);
+    else
+        snprintf(out, room, "%s", batch->name);
+}
+
+static int no_memory(const struct input *in)
+{
+    say_error(in->say, "out of memory");
+    return -1;
+}
+
+/* Loads the next item into held. 1, 0 at the end, -1. */
+static int load_next(struct input *in)
+{
+    while (!in->holds && in->at < in->count) {
+        if (load_piece(in->say, in->fields, &in->options, &in->items[in->at], &in->held) != 0)
+            return -1;
+        in->held_item = in->at;
+        in->holds = in->held.rows > 0;
+        if (in->held.ended || in->held.repeats)
+            in->at++;
+        if (!in->holds && in->held.ended && in->streamed == 0) {
+            say_error(in->say, "%s: no rows", strcmp(in->items[in->held_item].path, "-") == 0
+                      ? "standard input" : in->items[in->held_item].path);
+            return -1;
+        }
+        if (!in->holds)
+            piece_free(&in->held);
+    }
+    return in->holds;
+}
+
+/* The held piece, which has all the fields there are, as a batch. */
+static int take_whole(struct input *in, struct batch *batch)
+{
+    const char *path = in->items[in->held_item].path;
+    bool stream = strcmp(path, "-") == 0;
+    *batch = (struct batch){.name = strdup(stream ? "standard input" : path), .first = in->options.first,
+                            .rows = in->held.rows, .x = in->held.x};
+    batch->first += stream ? in->streamed : 0;
+    batch->numbered = stream || batch->rows > 1 || in->options.first > 0;
+    in->streamed = stream ? in->streamed + batch->rows : 0;
+    for (size_t f = 0; f < in->fields->count; f++)
+        batch->given[f] = true;
+    in->held.x = NULL;
+    piece_free(&in->held);
+    in->holds = false;
+    in->returned += batch->rows;
+    return batch->name ? 1 : no_memory(in);
+}
+
+/* Rows of the waiting pieces; 0 after a message that they do not agree. */
+static size_t agreed_rows(const struct input *in)
+{
+    size_t rows = 0, from = 0;
+    for (size_t f = 0; f < in->fields->count; f++) {
+        const struct piece *p = &in->piece[f];
+        if (p->size == 0 || p->repeats)
+            continue;
+        if (rows != 0 && p->rows != rows) {
+            say_error(in->say, "%s has %zu rows, but %s has %zu", in->names[from], rows, in->names[f], p->rows);
+            return 0;
+        }
+        rows = p->rows;
+        from = f;
+    }
+    return rows ? rows : 1;
+}
+
+/* Labels that came with a picture fill the one field that nobody gave. */
+static int use_labels(struct input *in, const struct piece *p, const char *name)
+{
+    size_t missing = FIELDS_MOST;
+    for (size_t f = 0; f < in->fields->count; f++) {
+        if (in->piece[f].size > 0)
+            continue;
+        if (missing != FIELDS_MOST)
+            return 0;
+        missing = f;
+    }
+    if (missing == FIELDS_MOST || p->labels == NULL || field_is_picture(&in->fields->field[missing]))
+        return 0;
+    const struct field *field = &in->fields->field[missing];
+    float *values = malloc(p->rows * sizeof *values), *x = malloc(p->rows * field->size * sizeof *x);
+    int failed = values == NULL || x == NULL ? no_memory(in) : 0;
+    for (size_t i = 0; !failed && i < p->rows; i++)
+        values[i] = (float)p->labels[i];
+    if (!failed)
+        failed = labels_to_rows(in->say, name, field, values, p->rows, x);
+    free(values);
+    if (failed)
+        free(x);
+    else
+        in->piece[missing] = (struct piece){.field = field, .rows = p->rows, .size = field->size, .x = x};
+    return failed;
+}
+
+static void fill_field(const struct piece *p, struct batch *batch, size_t dim)
+{
+    for (size_t i = 0; i < batch->rows; i++)
+        memcpy(batch->x + i * dim + p->field->offset, p->x + (p->repeats ? 0 : i * p->size), p->size * sizeof *p->x);
+}
+
+/* The waiting pieces side by side. */
+static int join(struct input *in, struct batch *batch)
+{
+    size_t dim = in->fields->dim, rows = agreed_rows(in), named = FIELDS_MOST;
+    *batch = (struct batch){.rows = rows, .first = in->options.first};
+    if (rows == 0)
+        return -1;
+    for (size_t f = 0; f < in->fields->count; f++)
+        if (in->piece[f].labels != NULL && use_labels(in, &in->piece[f], in->names[f]) != 0)
+            return -1;
+    batch->x = calloc(rows, dim * sizeof *batch->x);
+    for (size_t f = 0; batch->x != NULL && f < in->fields->count; f++) {
+        batch->given[f] = in->piece[f].size > 0;
+        if (!batch->given[f])
+            continue;
+        fill_field(&in->piece[f], batch, dim);
+        bool better = named == FIELDS_MOST || (in->piece[named].repeats && !in->piece[f].repeats);
+        if (in->names[f] != NULL && better)
+            named = f;
+    }
+    if (batch->x != NULL && named != FIELDS_MOST)
+        batch->name = strdup(in->names[named]);
+    batch->numbered = rows > 1 || in->options.first > 0;
+    for (size_t f = 0; f < FIELDS_MOST; f++) {
+        piece_free(&in->piece[f]);
+        free(in->names[f]);
+        in->names[f] = NULL;
+    }
+    in->returned += rows;
+    return batch->name ? 1 : no_memory(in);
+}
+
+/* Moves the held piece to its field. */
+static int set_aside(struct input *in)
+{
+    size_t f = (size_t)(in->held.field - in->fields->field);
+    const char *path = in->items[in->held_item].path;
+    char value[FIELD_NAME_MOST + 80];
+    snprintf(value, sizeof value, "%s=%.60s", in->held.field->name, path);
+    in->names[f] = strdup(in->held.repeats ? value : strcmp(path, "-") == 0 ? "standard input" : path);
+    in->piece[f] = in->held;
+    in->held = (struct piece){0};
+    in->holds = false;
+    return in->names[f] ? 0 : no_memory(in);
+}
+
+int input_next(struct input *in, struct batch *batch)
+{
+    bool waiting = false;
+    *batch = (struct batch){0};
+    for (;;) {
+        int got = load_next(in);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            return waiting ? join(in, batch) : 0;
+        if (in->held.field == NULL || in->fields->count == 1)
+            return waiting ? join(in, batch) : take_whole(in, batch);
+        if (in->piece[in->held.field - in->fields->field].size > 0)
+            return join(in, batch);
+        if (set_aside(in) != 0)
+            return -1;
+        waiting = true;
+    }
+}

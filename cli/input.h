@@ -1,0 +1,53 @@
+/* Rows for a memory from the files, folders, streams and values named on the command line. */
+#ifndef BPCN_CLI_INPUT_H
+#define BPCN_CLI_INPUT_H
+
+#include "args.h"
+#include "fields.h"
+#include "formats/formats.h"
+
+/* What the options --resize --pixels --channels-last --format --member --rows say. */
+struct input_options {
+    bool resize;          /* bring pictures to the memory's shape and colours */
+    bool pixels;          /* bytes of arrays are pixels */
+    bool channels_last;   /* arrays of pictures are height x width x channels */
+    fmt_kind kind;        /* FMT_ANY: find out; standard input: raw */
+    const char *member;   /* of an .npz */
+    size_t first, count;  /* rows of every input to take; count 0: all */
+};
+
+extern const struct option input_option_list[];
+
+/* Takes the option c if it is one of them; false otherwise. */
+bool input_option(struct args *a, int c, struct input_options *options);
+
+/* The kind that --format names, FMT_ANY for "any"; -1 and a message otherwise. */
+int parse_kind(struct args *a, const char *text);
+
+/* Rows that arrived together. */
+struct batch {
+    char *name;            /* of the file, or of the files of its fields */
+    size_t first;          /* number of the first row within it */
+    bool numbered;         /* it has, or may have, several rows */
+    size_t rows;
+    float *x;              /* [rows x dim]; fields that were not given are 0 */
+    bool given[FIELDS_MOST];
+};
+
+struct input;
+
+struct input *input_open(const struct say *say, const struct fields *fields, const struct input_options *options,
+                         char **names, int count);
+
+/* Rows in all, as far as can be told now; 0: cannot be told. */
+size_t input_expected(const struct input *input);
+
+/* 1 and the next rows, 0 at the end, -1 after an error, which has been said. Free the batch. */
+int input_next(struct input *input, struct batch *batch);
+void input_close(struct input *input);
+void batch_free(struct batch *batch);
+
+/* "photo.png" or "digits.npy row 3". */
+void batch_row_name(const struct batch *batch, size_t row, char *out, size_t room);
+
+#endif

@@ -1,0 +1,44 @@
+/* bpcn: finds the command and runs it. */
+#include "args.h"
+#include "bayespcn.h"
+#include "commands.h"
+#include "help.h"
+
+#include <signal.h>
+#include <string.h>
+
+static int unknown_command(const char *name)
+{
+    struct say say = say_default(NULL);
+    const char *names[32], *nearest;
+    size_t count = command_count < 32 ? command_count : 32;
+    for (size_t i = 0; i < count; i++)
+        names[i] = commands[i].name;
+    nearest = nearest_word(name, names, count);
+    if (nearest != NULL)
+        return say_usage(&say, "unknown command '%s'; did you mean '%s'?", name, nearest);
+    return say_usage(&say, "unknown command '%s'", name);
+}
+
+static int version(void)
+{
+    struct say say = say_default(NULL);
+    printf("bpcn %s\n", bpcn_version());
+    return say_flush(&say);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away, a limit on the size of files: */
+    signal(SIGXFSZ, SIG_IGN); /* errors to report, not reasons to die in the middle */
+    if (argc < 2) {
+        help_overview(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+        return version();
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return cmd_help(1, argv + 1);
+    const struct command *command = find_command(argv[1]);
+    return command != NULL ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+}

@@ -1,0 +1,159 @@
+/* Memory files, as the library keeps them, with the program's remark in their note. */
+#include "memfile.h"
+
+#include "progress.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NOTE_MOST = FIELDS_TEXT_MOST + 256 };
+static const double seconds_between_syncs = 1, seconds_between_copies = 60;
+
+/* The library's sentence, after the file's name unless it has it. */
+static int library_error(const struct say *say, const char *path, const bpcn_memory *memory, bpcn_status status)
+{
+    const char *why = bpcn_memory_error(memory);
+    if (strstr(why, path) != NULL)
+        say_error(say, "%s", why);
+    else
+        say_error(say, "%s: %s", path, why);
+    return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
+}
+
+int memfile_error(const struct memfile *file)
+{
+    return library_error(file->say, file->path, file->memory, BPCN_INVALID);
+}
+
+static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
+{
+    char note[NOTE_MOST];
+    remark_format(remark, note, sizeof note);
+    return bpcn_memory_set_note(memory, note, strlen(note));
+}
+
+int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields,
+                  bool force)
+{
+    struct stat st;
+    struct remark remark = {.fields = *fields, .fullness = -1};
+    int failed = 0;
+    if (!force && lstat(path, &st) == 0)
+        failed = say_error(say, "%s: already exists (use --force to replace it)", path);
+    bpcn_status status = failed ? BPCN_OK : put_remark(memory, &remark);
+    if (!failed && status == BPCN_OK)
+        status = bpcn_memory_save(memory, path);
+    if (!failed && status != BPCN_OK)
+        failed = library_error(say, path, memory, status);
+    bpcn_memory_free(memory);
+    return failed;
+}
+
+int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
+                   bool force)
+{
+    bpcn_memory *memory;
+    if (bpcn_memory_create(options, &memory) != BPCN_OK)
+        return say_error(say, "%s: %s", path, bpcn_memory_error(NULL));
+    return memfile_adopt(say, path, memory, fields, force);
+}
+
+static int get_remark(struct memfile *file)
+{
+    char note[NOTE_MOST] = "";
+    size_t bytes = 0;
+    bpcn_options o;
+    bpcn_status status = bpcn_memory_get_options(file->memory, &o);
+    if (status == BPCN_OK)
+        status = bpcn_memory_get_note(file->memory, note, sizeof note - 1, &bytes);
+    if (status != BPCN_OK)
+        return library_error(file->say, file->path, file->memory, status);
+    if (remark_parse(note, o.dim, &file->remark) != 0) {
+        say_error(file->say, "%s: its note does not describe its rows", file->path);
+        return EXIT_DAMAGED;
+    }
+    return 0;
+}
+
+int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
+{
+    bpcn_open_options o = bpcn_open_options_default();
+    *file = (struct memfile){.say = say, .path = path, .purpose = purpose, .synced = seconds_now()};
+    o.read_only = purpose == TO_LOOK;
+    o.sync = BPCN_SYNC_MANUAL;
+    bpcn_status status = purpose == TO_REPLACE ? bpcn_memory_load(path, &file->memory)
+                                               : bpcn_memory_open(path, &o, &file->memory);
+    if (status != BPCN_OK)
+        return library_error(say, path, NULL, status);
+    int failed = get_remark(file);
+    if (failed)
+        memfile_close(file);
+    return failed;
+}
+
+static int make_durable(struct memfile *file)
+{
+    bpcn_status status = file->purpose == TO_REPLACE ? bpcn_memory_save(file->memory, file->path)
+                                                     : bpcn_memory_sync(file->memory);
+    file->synced = seconds_now();
+    return status == BPCN_OK ? 0 : library_error(file->say, file->path, file->memory, status);
+}
+
+int memfile_commit(struct memfile *file)
+{
+    bpcn_status status = put_remark(file->memory, &file->remark);
+    if (status != BPCN_OK)
+        return library_error(file->say, file->path, file->memory, status);
+    return make_durable(file);
+}
+
+int memfile_breathe(struct memfile *file)
+{
+    double pause = file->purpose == TO_REPLACE ? seconds_between_copies : seconds_between_syncs;
+    return seconds_now() - file->synced < pause ? 0 : make_durable(file);
+}
+
+void memfile_close(struct memfile *file)
+{
+    bpcn_memory_free(file->memory);
+    file->memory = NULL;
+}
+
+int memfile_head(const struct say *say, const char *path, struct memhead *head)
+{
+    struct memfile file;
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_status status = bpcn_file_inspect(path, &info);
+    if (status != BPCN_OK)
+        return library_error(say, path, NULL, status);
+    *head = (struct memhead){.options = info.options, .file_bytes = info.file_bytes};
+    int failed = memfile_open(say, path, TO_LOOK, &file);
+    if (failed)
+        return failed;
+    head->remark = file.remark;
+    head->stats.size = sizeof head->stats;
+    status = bpcn_memory_get_stats(file.memory, &head->stats);
+    if (status != BPCN_OK)
+        failed = library_error(say, path, file.memory, status);
+    memfile_close(&file);
+    return failed;
+}
+
+int memfile_check(const struct say *say, const char *path)
+{
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_status status = bpcn_file_check(path, &info);
+    if (status != BPCN_OK)
+        return library_error(say, path, NULL, status);
+    if (info.dropped_bytes > 0)
+        say_note(say, "%s: an unfinished change at the end (%llu bytes) will be dropped when it is opened", path,
+                 (unsigned long long)info.dropped_bytes);
+    say_result(say, "%s: sound\n", path);
+    if (say->json) {
+        fputs("{\"file\":", stdout);
+        json_string(stdout, path);
+        printf(",\"sound\":true,\"bytes\":%llu,\"records\":%llu}\n", (unsigned long long)info.file_bytes,
+               (unsigned long long)info.records);
+    }
+    return EXIT_DONE;
+}

@@ -1,0 +1,337 @@
+/* Where answers go. */
+#include "output.h"
+
+#include "picture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPT_OUTPUT_FORMAT = 380, OPT_ONLY, OPT_PLAIN };
+
+const struct option output_option_list[] = {{"output", required_argument, NULL, 'o'},
+                                            {"output-format", required_argument, NULL, OPT_OUTPUT_FORMAT},
+                                            {"only", required_argument, NULL, OPT_ONLY},
+                                            {"plain", no_argument, NULL, OPT_PLAIN},
+                                            {NULL, 0, NULL, 0}};
+
+bool output_option(struct args *a, int c, struct output_options *o)
+{
+    switch (c) {
+    case 'o':
+        o->path = optarg;
+        return true;
+    case OPT_OUTPUT_FORMAT:
+        o->kind = parse_kind(a, optarg);
+        return true;
+    case OPT_ONLY:
+        o->only = optarg;
+        return true;
+    case OPT_PLAIN:
+        o->plain = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum form { FORM_NONE, FORM_STREAM, FORM_PICTURE, FORM_ARRAY, FORM_FOLDER };
+
+struct output {
+    const struct say *say;
+    const struct fields *fields;
+    struct output_options options;
+    const struct field *only; /* NULL: whole rows */
+    enum form form;
+    fmt_kind kind;
+    size_t rows, room;
+    bool truth;           /* of every row so far */
+    bool query;           /* there are queries */
+    float *answers, *queries, *truths; /* [rows x dim] */
+    unsigned char *known;              /* [rows x dim] */
+    float *familiarity;                /* [rows] */
+};
+
+static int kind_of_suffix(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        fmt_kind kind;
+    } kinds[] = {{".png", FMT_PNG},  {".jpg", FMT_JPEG}, {".jpeg", FMT_JPEG}, {".ppm", FMT_PNM},
+                 {".pgm", FMT_PNM},  {".pnm", FMT_PNM},  {".npy", FMT_NPY},   {".npz", FMT_NPZ},
+                 {".csv", FMT_CSV},  {".f32", FMT_RAW},  {".raw", FMT_RAW}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcasecmp(dot, kinds[i].suffix) == 0)
+            return (int)kinds[i].kind;
+    return FMT_ANY;
+}
+
+static bool is_picture_kind(fmt_kind kind)
+{
+    return kind == FMT_PNG || kind == FMT_JPEG || kind == FMT_PNM;
+}
+
+static int choose_form(struct output *out)
+{
+    const char *path = out->options.path;
+    struct stat st;
+    out->form = FORM_NONE;
+    if (path == NULL)
+        return 0;
+    out->kind = (fmt_kind)(out->options.kind > 0 ? out->options.kind : kind_of_suffix(path));
+    if (strcmp(path, "-") == 0) {
+        out->kind = out->options.kind > 0 ? out->kind : FMT_RAW;
+        out->form = FORM_STREAM;
+        if (out->kind == FMT_RAW || out->kind == FMT_CSV)
+            return 0;
+        return say_usage(out->say, "-o -: standard output takes raw or csv (--output-format)");
+    }
+    bool folder = path[0] != '\0' && (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)));
+    out->form = folder ? FORM_FOLDER : is_picture_kind(out->kind) ? FORM_PICTURE : FORM_ARRAY;
+    if (folder && mkdir(path, 0777) != 0 && errno != EEXIST)
+        return say_error(out->say, "%s: cannot make the folder: %s", path, strerror(errno));
+    if (!folder && (out->kind == FMT_ANY || out->kind == FMT_IDX || out->kind == FMT_CIFAR))
+        return say_usage(out->say, "%s: the suffix names no type that can be written "
+                         "(png jpg ppm pgm npy npz csv f32)", path);
+    return 0;
+}
+
+static int choose_field(struct output *out)
+{
+    const char *name = out->options.only;
+    bool pictures = out->form == FORM_PICTURE || out->form == FORM_FOLDER;
+    out->only = name ? fields_find(out->fields, name, strlen(name)) : pictures ? fields_picture(out->fields) : NULL;
+    if (name != NULL && out->only == NULL)
+        return say_usage(out->say, "--only: there is no field '%s' in this memory", name);
+    if (pictures && (out->only == NULL || !field_is_picture(out->only)))
+        return say_usage(out->say, "%s: a picture, but %s has no picture's shape (write .npy or .csv)",
+                         out->options.path, name ? name : "this memory");
+    return 0;
+}
+
+struct output *output_open(const struct say *say, const struct fields *fields, const struct output_options *options)
+{
+    struct output *out = calloc(1, sizeof *out);
+    if (out == NULL) {
+        say_error(say, "out of memory");
+        return NULL;
+    }
+    *out = (struct output){.say = say, .fields = fields, .options = *options, .truth = true};
+    if (choose_form(out) == 0 && choose_field(out) == 0)
+        return out;
+    output_close(out);
+    return NULL;
+}
+
+void output_close(struct output *out)
+{
+    if (out == NULL)
+        return;
+    free(out->answers);
+    free(out->queries);
+    free(out->truths);
+    free(out->known);
+    free(out->familiarity);
+    free(out);
+}
+
+/* ---- arrays: the rows, or one field of them, channels where they are wanted */
+
+static void pack_pixels(const struct field *f, const float *from, float *to)
+{
+    size_t plane = f->width * f->height;
+    for (size_t p = 0; p < plane; p++)
+        for (size_t c = 0; c < f->channels; c++)
+            to[p * f->channels + c] = from[c * plane + p];
+}
+
+/* A new array [rows x size] of what goes out; NULL when there is no memory. */
+static float *outgoing(const struct output *out, const float *x, size_t rows, size_t *size)
+{
+    size_t dim = out->fields->dim, offset = out->only ? out->only->offset : 0;
+    *size = out->only ? out->only->size : dim;
+    float *to = malloc(rows * *size * sizeof *to + 1);
+    for (size_t i = 0; to != NULL && i < rows; i++) {
+        memcpy(to + i * *size, x + i * dim + offset, *size * sizeof *to);
+        for (size_t f = 0; out->options.channels_last && f < out->fields->count; f++) {
+            const struct field *field = &out->fields->field[f];
+            if (field_is_picture(field) && (out->only == NULL || out->only == field))
+                pack_pixels(field, x + i * dim + field->offset, to + i * *size + field->offset - offset);
+        }
+    }
+    return to;
+}
+
+static int add_stream(struct output *out, size_t rows, const float *answers)
+{
+    fmt_error error;
+    size_t size;
+    float *data = outgoing(out, answers, rows, &size);
+    if (data == NULL)
+        return say_error(out->say, "out of memory");
+    fmt_table table = {.rows = rows, .dim = size, .data = data};
+    fmt_status status = fmt_write_stream(stdout, "standard output", out->kind, &table, &error);
+    free(data);
+    return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+}
+
+/* ---- a folder: each answer under the name of its row */
+
+static int add_folder(struct output *out, const struct batch *batch, size_t rows, const float *answers)
+{
+    const char *folder = out->options.path;
+    size_t dim = out->fields->dim;
+    bool slash = folder[strlen(folder) - 1] == '/';
+    for (size_t i = 0; i < rows; i++) {
+        char path[4096], number[32] = "";
+        const char *base = batch ? strrchr(batch->name, '/') : NULL;
+        base = base ? base + 1 : batch ? batch->name : "sample";
+        size_t stem = strcspn(base, ".");
+        if (batch == NULL || batch->numbered)
+            snprintf(number, sizeof number, "-%05zu", (batch ? batch->first : out->rows) + i);
+        snprintf(path, sizeof path, "%s%s%.*s%s.png", folder, slash ? "" : "/", (int)stem, base, number);
+        struct panel panel = {.rows = answers + i * dim};
+        int failed = picture_save(out->say, path, FMT_PNG, out->only, dim, &panel, 1, 1);
+        if (failed)
+            return failed;
+    }
+    out->rows += rows;
+    return 0;
+}
+
+/* ---- everything else waits until the end */
+
+static int grow(struct output *out, size_t rows)
+{
+    size_t dim = out->fields->dim, room = out->room ? out->room : 64;
+    while (room < out->rows + rows)
+        room *= 2;
+    if (room == out->room)
+        return 0;
+    float **arrays[] = {&out->answers, &out->queries, &out->truths};
+    for (size_t i = 0; i < 3; i++) {
+        float *more = realloc(*arrays[i], room * dim * sizeof *more);
+        if (more == NULL)
+            return -1;
+        *arrays[i] = more;
+    }
+    unsigned char *known = realloc(out->known, room * dim);
+    out->known = known ? known : out->known;
+    float *familiarity = realloc(out->familiarity, room * sizeof *familiarity);
+    out->familiarity = familiarity ? familiarity : out->familiarity;
+    out->room = room;
+    return known && familiarity ? 0 : -1;
+}
+
+/* Whether the batch has what goes out: the one field, or all of them. */
+static bool holds(const struct output *out, const struct batch *batch)
+{
+    for (size_t f = 0; f < out->fields->count; f++)
+        if (!batch->given[f] && (out->only == NULL || out->only == &out->fields->field[f]))
+            return false;
+    return true;
+}
+
+static int keep(struct output *out, const struct batch *batch, const struct query *query, size_t rows,
+                const float *answers, const double *familiarity)
+{
+    size_t dim = out->fields->dim, at = out->rows * dim;
+    if (grow(out, rows) != 0)
+        return say_error(out->say, "out of memory");
+    memcpy(out->answers + at, answers, rows * dim * sizeof *answers);
+    memset(out->known + at, 1, rows * dim);
+    out->query = query != NULL;
+    out->truth = out->truth && query != NULL && query->truth && holds(out, batch);
+    if (query != NULL) {
+        memcpy(out->queries + at, query->x, rows * dim * sizeof *answers);
+        memcpy(out->known + at, query->known, rows * dim);
+        memcpy(out->truths + at, batch->x, rows * dim * sizeof *answers);
+    }
+    for (size_t i = 0; i < rows; i++)
+        out->familiarity[out->rows + i] = familiarity ? (float)familiarity[i] : 0;
+    out->rows += rows;
+    return 0;
+}
+
+int output_add(struct output *out, const struct batch *batch, const struct query *query, size_t rows,
+               const float *answers, const double *familiarity)
+{
+    switch (out->form) {
+    case FORM_STREAM:
+        return add_stream(out, rows, answers);
+    case FORM_FOLDER:
+        return add_folder(out, batch, rows, answers);
+    case FORM_PICTURE:
+    case FORM_ARRAY:
+        return keep(out, batch, query, rows, answers, familiarity);
+    case FORM_NONE:
+        break;
+    }
+    return 0;
+}
+
+static int save_picture(const struct output *out)
+{
+    struct panel panels[PANELS_MOST];
+    size_t count = 0;
+    bool beside = out->query && !out->options.plain && (out->truth || out->rows > 1);
+    if (beside && out->truth)
+        panels[count++] = (struct panel){"truth", out->truths, NULL};
+    if (beside)
+        panels[count++] = (struct panel){"query", out->queries, out->known};
+    panels[count++] = (struct panel){beside ? "answer" : NULL, out->answers, NULL};
+    return picture_save(out->say, out->options.path, out->kind, out->only, out->fields->dim, panels, count, out->rows);
+}
+
+/* answer, and for a read what was asked, what of it was known and how familiar it was. */
+static int save_npz(const struct output *out)
+{
+    size_t size = 0, count = 0;
+    float *x[3] = {outgoing(out, out->answers, out->rows, &size), NULL, NULL};
+    fmt_member members[5];
+    fmt_error error = {"out of memory"};
+    members[count++] = (fmt_member){"answer", FMT_F32, 2, {out->rows, size}, x[0]};
+    if (out->query && out->only == NULL) {
+        x[1] = outgoing(out, out->queries, out->rows, &size);
+        members[count++] = (fmt_member){"query", FMT_F32, 2, {out->rows, size}, x[1]};
+        members[count++] = (fmt_member){"known", FMT_U8, 2, {out->rows, size}, out->known};
+    }
+    if (out->query)
+        members[count++] = (fmt_member){"familiarity", FMT_F32, 1, {out->rows}, out->familiarity};
+    if (out->query && out->truth) {
+        x[2] = outgoing(out, out->truths, out->rows, &size);
+        members[count++] = (fmt_member){"truth", FMT_F32, 2, {out->rows, size}, x[2]};
+    }
+    fmt_status status = FMT_ERR_MEMORY;
+    if (x[0] && (x[1] || !out->query || out->only) && (x[2] || !out->query || !out->truth))
+        status = fmt_write_npz(out->options.path, members, count, false, &error);
+    for (size_t i = 0; i < 3; i++)
+        free(x[i]);
+    return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+}
+
+static int save_array(const struct output *out)
+{
+    size_t size;
+    fmt_error error;
+    if (out->kind == FMT_NPZ)
+        return save_npz(out);
+    float *data = outgoing(out, out->answers, out->rows, &size);
+    if (data == NULL)
+        return say_error(out->say, "out of memory");
+    fmt_table table = {.rows = out->rows, .dim = size, .data = data};
+    fmt_status status = fmt_write(out->options.path, out->kind, &table, &error);
+    free(data);
+    return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+}
+
+int output_finish(struct output *out)
+{
+    if (out->rows == 0 || (out->form != FORM_PICTURE && out->form != FORM_ARRAY))
+        return 0;
+    return out->form == FORM_PICTURE ? save_picture(out) : save_array(out);
+}

@@ -1,0 +1,35 @@
+/* Answers to where -o says: a picture, an array, a folder of pictures, or raw floats to a pipe. */
+#ifndef BPCN_CLI_OUTPUT_H
+#define BPCN_CLI_OUTPUT_H
+
+#include "args.h"
+#include "fields.h"
+#include "input.h"
+#include "query.h"
+
+struct output_options {
+    const char *path;   /* -o; NULL: nothing is written; "-": standard output */
+    int kind;           /* --output-format; 0: by suffix, raw on standard output */
+    const char *only;   /* --only FIELD: that part of the rows */
+    bool plain;         /* --plain: answers alone, no truth and no query beside them */
+    bool channels_last; /* arrays of pictures as height x width x channels */
+};
+
+extern const struct option output_option_list[];
+bool output_option(struct args *a, int c, struct output_options *options);
+
+struct output;
+
+/* Checks before any work that the file can be written; NULL after a message. */
+struct output *output_open(const struct say *say, const struct fields *fields, const struct output_options *options);
+
+/* Answers [rows x dim] to the queries made of a batch. query and batch may be NULL: samples.
+   familiarity [rows] may be NULL. 0, or an exit status after a message. */
+int output_add(struct output *out, const struct batch *batch, const struct query *query, size_t rows,
+               const float *answers, const double *familiarity);
+
+/* Writes what is still to be written; 0, or an exit status after a message. */
+int output_finish(struct output *out);
+void output_close(struct output *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* The list of commands and their help pages. man/ says the same at more length. */
+#include "commands.h"
+#include "help.h"
+
+#define COMMON "  -q, --quiet       errors only\n" \
+               "      --json        results as one JSON object per line\n"
+
+#define INPUTS "Inputs: PNG, JPEG, PPM/PGM, folders of them, .npy, .npz, IDX (gzipped or not), CIFAR binary,\n" \
+               "CSV, raw float32; - is standard input (raw float32). In a memory with fields say FIELD=INPUT,\n" \
+               "or let the shape decide; FIELD=3 is the class 3 itself.\n" \
+               "      --rows A:B    only rows A to B-1 of every input\n" \
+               "      --resize      bring pictures to the memory's size and colours\n" \
+               "      --pixels      bytes of arrays are pixels: map them to -1 .. 1\n" \
+               "      --channels-last   arrays of pictures are height x width x channels\n" \
+               "      --format KIND     any png jpeg pnm npy npz idx cifar csv raw\n" \
+               "      --member NAME     the array of an .npz\n"
+
+#define QUERIES "What is known of the rows (otherwise: every field that is given):\n" \
+                "      --known F,...     these fields; the others are asked for\n" \
+                "      --mask FILE       entries that are not 0 (white pixels)\n" \
+                "      --hide PART:SHARE hide right, left, top, bottom, center or random pixels\n" \
+                "      --noise S         add noise of S times the pixels' range (a memory without\n" \
+                "                        pictures: of S)\n" \
+                "      --assume-noise S  the input itself carries that noise\n" \
+                "      --seed N          of the noise and of random hiding\n"
+
+#define OUTPUTS "  -o, --output OUT  by suffix: .png .jpg .ppm .pgm (a picture), .npy .npz .csv .f32, a folder/\n" \
+                "                    (a picture each), - (raw float32 to standard output)\n" \
+                "      --output-format KIND  whatever the suffix\n" \
+                "      --only FIELD  that part of the rows\n" \
+                "      --plain       answers alone, without truth and query beside them\n"
+
+static const char create_page[] =
+    "What a row is, one of:\n"
+    "      --image WxH[x3]   a picture, grey or colour\n"
+    "      --dim N           N values\n"
+    "      --fields F,...    named parts: image:28x28,label:10\n"
+    "The network:\n"
+    "      --hidden N,...    widths of the hidden layers from the bottom (256,256,256); about as many\n"
+    "                        rows fit as the narrowest is wide\n"
+    "      --activation A    gelu relu tanh linear (gelu)\n"
+    "      --particles N     mixture components (1)\n"
+    "      --sigma-w S       prior spread of the weights (1)\n"
+    "      --sigma-x S       noise of the layers (0.01)\n"
+    "      --sigma-data S    noise of the rows (that of the layers)\n"
+    "      --seed N          (0)\n"
+    "      --resample        resample particles when few of them carry the weight\n"
+    "      --precision P     float32 float64 (float32)\n"
+    "      --force           replace an existing file\n" COMMON;
+
+static const char write_page[] =
+    INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"
+           "                        its recent past\n"
+           "      --forget BETA     forget by BETA before every write\n" COMMON
+           "\nCtrl-C ends after the row at hand; finished rows are in the file.\n"
+           "\n  bpcn write digits.mem image=train-images.gz label=train-labels.gz --rows 0:256\n";
+
+static const char read_page[] =
+    INPUTS QUERIES OUTPUTS "      --refuse-below P  leave rows of a familiarity below P unanswered (exit status 3)\n" COMMON
+    "\n  bpcn read faces.mem faces/ --hide right:0.5 -o recalled.png\n"
+    "  bpcn read digits.mem image=seven.png            which label?\n"
+    "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
+
+static const char score_page[] =
+    INPUTS QUERIES COMMON "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+
+const struct command commands[] = {
+    {"create", cmd_create, "make a new memory file", "MEM --image 32x32x3 | --dim N | --fields F,... [OPTIONS]",
+     create_page},
+    {"write", cmd_write, "write every row or picture, once", "MEM INPUT... [OPTIONS]", write_page},
+    {"read", cmd_read, "recall rows from fragments or noisy copies", "MEM INPUT... [OPTIONS] [-o OUT]", read_page},
+    {"score", cmd_score, "tell how familiar rows are", "MEM INPUT... [OPTIONS]", score_page},
+    {"forget", cmd_forget, "let everything fade a little", "MEM --beta B [--times N]",
+     "      --beta B      0 forgets nothing, 1 everything\n      --times N     repeat (1)\n" COMMON},
+    {"delete", cmd_delete, "take written rows back", "MEM INPUT... [OPTIONS]",
+     INPUTS COMMON "\nA row that the memory does not hold is refused (exit status 3).\n"},
+    {"sample", cmd_sample, "draw what the memory imagines", "MEM [-n 16] [--seed N] -o OUT",
+     "  -n, --number N    how many (16)\n      --seed N      another draw (0)\n" OUTPUTS COMMON},
+    {"info", cmd_info, "shape, counts, bytes, how full", "MEM [--measure] [--json]",
+     "Reads the header alone.\n      --measure     load the memory and see how full it is now\n" COMMON},
+    {"check", cmd_check, "verify a memory file", "MEM",
+     "Says what is wrong and where (exit status 4).\n" COMMON},
+    {"export", cmd_export, "parameters to NumPy", "MEM OUT.npz", COMMON},
+    {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",
+     "      --force       replace an existing file\n" COMMON},
+    {"eval", cmd_eval, "measure recall on a dataset", "...", NULL},
+    {"reproduce", cmd_reproduce, "the paper's tables and figures", "...", NULL},
+    {"bench", cmd_bench, "measure speed", "...", NULL},
+    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png]", NULL},
+    {"help", cmd_help, "this, or the page of a command", "[COMMAND]", NULL},
+};
+
+const size_t command_count = sizeof commands / sizeof *commands;

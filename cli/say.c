@@ -1,0 +1,125 @@
+/* Errors, notes and results; JSON strings; colours. */
+#include "say.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct say say_default(const char *command)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool dumb = term == NULL || strcmp(term, "dumb") == 0;
+    bool unwanted = no_color != NULL && no_color[0] != '\0';
+    return (struct say){.command = command, .colour = isatty(STDOUT_FILENO) && !dumb && !unwanted};
+}
+
+static void prefix(const struct say *say)
+{
+    fflush(stdout);
+    if (say->command != NULL)
+        fprintf(stderr, "bpcn %s: ", say->command);
+    else
+        fputs("bpcn: ", stderr);
+}
+
+int say_error(const struct say *say, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    prefix(say);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int say_usage(const struct say *say, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    prefix(say);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n(see: bpcn help%s%s)\n", say->command ? " " : "", say->command ? say->command : "");
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+void say_note(const struct say *say, const char *format, ...)
+{
+    va_list args;
+    if (say->quiet)
+        return;
+    va_start(args, format);
+    prefix(say);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void say_result(const struct say *say, const char *format, ...)
+{
+    va_list args;
+    if (say->quiet || say->json)
+        return;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+}
+
+const char *say_hue(const struct say *say, enum hue hue)
+{
+    static const char *const codes[] = {"\033[0m", "\033[32m", "\033[33m", "\033[2m", "\033[1m"};
+    return say->colour ? codes[hue] : "";
+}
+
+/* The length of the UTF-8 sequence at s, 0 when there is none: file names may hold any bytes. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
+             : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
+        (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+void json_string(FILE *out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    fputc('"', out);
+    while (*s != '\0') {
+        size_t n = utf8_length(s);
+        if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7F)
+            fprintf(out, "\\u%04x", *s);
+        else if (n == 0)
+            fputs("\\ufffd", out);
+        else
+            fwrite(s, 1, n, out);
+        s += n > 0 ? n : 1;
+    }
+    fputc('"', out);
+}
+
+void json_number(FILE *out, double value)
+{
+    if (isfinite(value))
+        fprintf(out, "%.9g", value);
+    else
+        fputs("null", out);
+}
+
+int say_flush(const struct say *say)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_DONE;
+    return say_error(say, "standard output: %s", errno ? strerror(errno) : "write error");
+}

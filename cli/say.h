@@ -1,0 +1,61 @@
+/* What the program says: errors, notes and results, and the numbers that it exits with. */
+#ifndef BPCN_CLI_SAY_H
+#define BPCN_CLI_SAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Documented in bpcn(1); scripts rely on them. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,       /* an input, a file or the system: the message says which */
+    EXIT_USAGE = 2,        /* the command line makes no sense */
+    EXIT_REFUSED = 3,      /* done, but some rows were refused: unknown to the memory */
+    EXIT_DAMAGED = 4,      /* the memory file is damaged, or is no memory file */
+    EXIT_INTERRUPTED = 130 /* Ctrl-C; finished writes are in the file */
+};
+
+#if defined(__GNUC__)
+#define SAY_FORMAT(at) __attribute__((format(printf, at, at + 1)))
+#else
+#define SAY_FORMAT(at)
+#endif
+
+struct say {
+    const char *command; /* "write"; NULL before it is known */
+    bool quiet;          /* errors only */
+    bool json;           /* results as one object per line */
+    bool colour;         /* standard output is a terminal that wants colours */
+};
+
+/* Quiet and json off; colours if standard output is a terminal and NO_COLOR is not set. */
+struct say say_default(const char *command);
+
+/* "bpcn write: ..." on standard error. Returns EXIT_FAILED, so that it can end a function. */
+int say_error(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+
+/* The same, returning EXIT_USAGE and naming the help page. */
+int say_usage(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+
+/* A remark on standard error, unless quiet. */
+void say_note(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+
+/* What was asked for, on standard output (unless quiet or json). */
+void say_result(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+
+enum hue { HUE_PLAIN, HUE_GOOD, HUE_BAD, HUE_DIM, HUE_BOLD };
+
+/* The escape sequence that starts a hue (HUE_PLAIN ends it), or "" without colours. */
+const char *say_hue(const struct say *say, enum hue hue);
+
+/* A string in JSON, with its quotes. */
+void json_string(FILE *out, const char *text);
+
+/* A number in JSON; null when it is not finite. */
+void json_number(FILE *out, double value);
+
+/* Flushes standard output: EXIT_FAILED, with a message, when not everything went out. */
+int say_flush(const struct say *say);
+
+#endif

@@ -1,0 +1,153 @@
+/* Familiarity in words, fullness by leverage and by recall of probes. */
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double nearly_full = 0.9;
+
+const char *verdict_word(double familiarity)
+{
+    return familiarity >= 0.5 ? "known" : "new";
+}
+
+enum hue verdict_hue(double familiarity)
+{
+    return familiarity >= 0.5 ? HUE_GOOD : HUE_BAD;
+}
+
+double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row)
+{
+    double sigma = options->sigma_data > 0 ? options->sigma_data : options->sigma_x;
+    return 1 / (1 + pow(row->leverage / (4 * sigma * sigma), 4));
+}
+
+static size_t heaviest_particle(const bpcn_memory *memory, size_t particles)
+{
+    size_t best = 0;
+    double *weights = calloc(particles, sizeof *weights);
+    if (weights != NULL && bpcn_memory_get_weights(memory, weights) == BPCN_OK)
+        for (size_t k = 1; k < particles; k++)
+            best = weights[k] > weights[best] ? k : best;
+    free(weights);
+    return best;
+}
+
+double memory_fullness(const bpcn_memory *memory)
+{
+    bpcn_options o;
+    double fullest = 0;
+    if (bpcn_memory_get_options(memory, &o) != BPCN_OK)
+        return -1;
+    size_t particle = heaviest_particle(memory, o.particles);
+    for (size_t l = 0; l < o.layers; l++) {
+        size_t width = o.hidden[l];
+        double *u = malloc(width * width * sizeof *u), trace = 0;
+        if (u == NULL || bpcn_memory_get_layer(memory, particle, l, NULL, u) != BPCN_OK) {
+            free(u);
+            return -1;
+        }
+        for (size_t i = 0; i < width; i++)
+            trace += u[i * width + i];
+        free(u);
+        fullest = fmax(fullest, 1 - trace / ((double)width * o.sigma_w * o.sigma_w));
+    }
+    return fmin(1, fullest);
+}
+
+/* ---- probes */
+
+int probes_begin(struct probes *p, size_t dim)
+{
+    *p = (struct probes){.rows = malloc(PROBES * dim * sizeof *p->rows), .dim = dim, .state = 1};
+    return p->rows == NULL ? -1 : 0;
+}
+
+void probes_free(struct probes *p)
+{
+    free(p->rows);
+    *p = (struct probes){0};
+}
+
+/* Every row seen so far is among them with the same chance (reservoir sampling). */
+void probes_add(struct probes *p, const float *row)
+{
+    size_t at = p->seen++;
+    if (p->held < PROBES) {
+        p->held++;
+    } else {
+        p->state = p->state * 6364136223846793005u + 1442695040888963407u;
+        at = (size_t)((p->state >> 33) % p->seen);
+    }
+    if (at < PROBES)
+        memcpy(p->rows + at * p->dim, row, p->dim * sizeof *row);
+}
+
+/* A quarter hidden: the right of a picture, or every fourth entry. */
+static void hide_quarter(const struct fields *fields, unsigned char *known)
+{
+    const struct field *picture = fields_picture(fields);
+    for (size_t j = 0; j < fields->dim; j++)
+        known[j] = picture ? 1 : j % 4 != 3;
+    for (size_t j = 0; picture != NULL && j < picture->size; j++)
+        known[picture->offset + j] = j % picture->width < picture->width - picture->width / 4;
+}
+
+/* Error of the hidden entries, as a share of the size of pixels or of the values themselves. */
+static bool came_back(const struct fields *fields, const unsigned char *known, const float *truth,
+                      const float *answer)
+{
+    double error = 0, size = 0;
+    size_t hidden = 0;
+    for (size_t j = 0; j < fields->dim; j++) {
+        if (known[j])
+            continue;
+        error += pow((double)(answer[j] - truth[j]), 2);
+        size += pow((double)truth[j], 2);
+        hidden++;
+    }
+    if (hidden == 0)
+        return true;
+    return error < 0.01 * (fields_picture(fields) != NULL ? (double)hidden : size + 1e-12);
+}
+
+static int recall_probes(const struct memfile *file, const struct probes *p, size_t *recalled)
+{
+    float *answer = malloc(PROBES * p->dim * sizeof *answer);
+    unsigned char *known = malloc(PROBES * p->dim);
+    int failed = answer == NULL || known == NULL ? say_error(file->say, "out of memory") : 0;
+    for (size_t i = 0; i < p->held && !failed; i++)
+        hide_quarter(&file->remark.fields, known + i * p->dim);
+    if (!failed && bpcn_memory_read(file->memory, p->rows, known, p->held, NULL, answer, NULL) != BPCN_OK)
+        failed = memfile_error(file);
+    *recalled = 0;
+    for (size_t i = 0; i < p->held && !failed; i++)
+        *recalled += came_back(&file->remark.fields, known, p->rows + i * p->dim, answer + i * p->dim);
+    free(answer);
+    free(known);
+    return failed;
+}
+
+int measure_fullness(struct memfile *file, const struct probes *p)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    struct remark *r = &file->remark;
+    r->fullness = memory_fullness(file->memory);
+    r->probes = p ? p->held : 0;
+    r->recalled = 0;
+    if (bpcn_memory_get_stats(file->memory, &stats) != BPCN_OK)
+        return memfile_error(file);
+    r->measured = stats.writes;
+    return r->probes > 0 ? recall_probes(file, p, &r->recalled) : 0;
+}
+
+const char *fullness_advice(const struct remark *r)
+{
+    if (r->probes > 0 && (double)r->recalled < 0.9 * (double)r->probes)
+        return "it no longer recalls what was written: let old things fade (bpcn forget, or write --forget auto), "
+               "or create a wider one";
+    if (r->fullness >= nearly_full)
+        return "nearly full: let old things fade (bpcn forget, or write --forget auto), or create a wider one";
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* How well the memory knows, in words; and how full it is. */
+#ifndef BPCN_CLI_VERDICT_H
+#define BPCN_CLI_VERDICT_H
+
+#include "bayespcn.h"
+#include "fields.h"
+#include "memfile.h"
+#include "say.h"
+
+/* "known" or "new"; the border is an even chance. */
+const char *verdict_word(double familiarity);
+enum hue verdict_hue(double familiarity);
+
+/* Of a row before it was written: the leverage of a row that the memory holds is at most the
+   noise variance. */
+double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row);
+
+/* How much of the weights' uncertainty the writes have used up, 0 .. 1, in the fullest layer of the
+   heaviest particle; negative when memory runs out. A row uses up one direction of a layer. */
+double memory_fullness(const bpcn_memory *memory);
+
+/* A random sample of the rows written by this command, to be asked for again at its end. */
+enum { PROBES = 16 };
+struct probes {
+    float *rows; /* [PROBES x dim] */
+    size_t dim, seen, held;
+    uint64_t state;
+};
+
+int probes_begin(struct probes *probes, size_t dim);
+void probes_add(struct probes *probes, const float *row);
+void probes_free(struct probes *probes);
+
+/* Measures fullness and recall of the probes and remembers both in the file's remark. */
+int measure_fullness(struct memfile *file, const struct probes *probes);
+
+/* A sentence on what to do when it is nearly full, or NULL. */
+const char *fullness_advice(const struct remark *remark);
+
+#endif

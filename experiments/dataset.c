@@ -1,0 +1,151 @@
+/* Where datasets are, and how they become rows. */
+#include "dataset.h"
+
+#include "formats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_ROOM = 2048 };
+
+static const char *data_home(const char *given)
+{
+    const char *environment = getenv("BPCN_DATA_DIR");
+    if (given != NULL)
+        return given;
+    return environment != NULL && environment[0] != '\0' ? environment : "../shared/data";
+}
+
+static int exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+void dataset_free(struct dataset *d)
+{
+    free(d->pixels);
+    d->pixels = NULL;
+}
+
+/* Appends a table's rows; the first table sets the shape. */
+static int take_table(struct dataset *d, const fmt_table *t, const char *path, struct failure *failure)
+{
+    if (d->count == 0) {
+        d->dim = t->dim;
+        d->height = t->height ? t->height : 1;
+        d->width = t->width ? t->width : t->dim;
+        d->channels = t->channels ? t->channels : 1;
+    }
+    if (t->dim != d->dim)
+        return failed(failure, "%s has %zu values per row where the files before have %zu", path, t->dim, d->dim);
+    float *larger = realloc(d->pixels, (d->count + t->rows) * d->dim * sizeof *larger);
+    if (larger == NULL)
+        return failed(failure, "out of memory for %zu images", d->count + t->rows);
+    memcpy(larger + d->count * d->dim, t->data, t->rows * d->dim * sizeof *larger);
+    d->pixels = larger;
+    d->count += t->rows;
+    return 0;
+}
+
+static int take_file(struct dataset *d, const char *path, const fmt_options *options, struct failure *failure)
+{
+    fmt_table table;
+    fmt_error error;
+    if (fmt_read(path, options, &table, &error) != FMT_OK)
+        return failed(failure, "%s", error.message);
+    int status = take_table(d, &table, path, failure);
+    fmt_table_free(&table);
+    return status;
+}
+
+static int load_cifar10(const char *home, size_t count, struct dataset *d, struct failure *failure)
+{
+    char path[PATH_ROOM];
+    fmt_options options = fmt_options_default();
+    options.kind = FMT_CIFAR;
+    for (int batch = 1; batch <= 5 && (count == 0 || d->count < count); batch++) {
+        snprintf(path, sizeof path, "%s/cifar-10-batches-bin/data_batch_%d.bin", home, batch);
+        if (batch == 1 && !exists(path))
+            return failed(failure,
+                          "%s is missing: run scripts/fetch-data cifar10, or download the binary version of CIFAR-10 "
+                          "from its home page (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it in %s",
+                          path, home);
+        if (!exists(path))
+            break;
+        options.max_rows = count ? count - d->count : 0;
+        if (take_file(d, path, &options, failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int load_tiny(const char *home, size_t count, struct dataset *d, struct failure *failure)
+{
+    char path[PATH_ROOM], name[32];
+    fmt_options options = fmt_options_default();
+    options.height = options.width = 64;
+    options.channels = 3;
+    options.recolour = true;
+    for (size_t i = 0; (count == 0 || i < count) && tiny_order(i, name) == 0; i++) {
+        snprintf(path, sizeof path, "%s/tiny-imagenet-200/train/%.9s/images/%s", home, name, name);
+        if (!exists(path))
+            return failed(failure,
+                          "%s is missing: download tiny-imagenet-200.zip (http://cs231n.stanford.edu/"
+                          "tiny-imagenet-200.zip) and unpack it in %s",
+                          path, home);
+        if (take_file(d, path, &options, failure) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int load_mnist(const char *home, const char *name, size_t count, struct dataset *d, struct failure *failure)
+{
+    char path[PATH_ROOM];
+    fmt_options options = fmt_options_default();
+    options.kind = FMT_IDX;
+    options.max_rows = count;
+    snprintf(path, sizeof path, "%s/%s/train-images-idx3-ubyte.gz", home, name);
+    if (!exists(path))
+        snprintf(path, sizeof path, "%s/%s/train-images-idx3-ubyte", home, name);
+    if (!exists(path))
+        return failed(failure, "%s is missing: put the training images of %s there, gzipped or not", path, name);
+    return take_file(d, path, &options, failure);
+}
+
+static int load_path(const char *path, size_t count, struct dataset *d, struct failure *failure)
+{
+    fmt_options options = fmt_options_default();
+    options.max_rows = count;
+    options.scale_bytes = true;
+    if (!exists(path))
+        return failed(failure,
+                      "there is no dataset called %s: give cifar10, tiny-imagenet, mnist, fashion-mnist, or the path "
+                      "of a folder of PNG or JPEG images, an IDX file or a .npy array",
+                      path);
+    return take_file(d, path, &options, failure);
+}
+
+int dataset_load(const char *name, const char *data_dir, size_t count, struct dataset *d, struct failure *failure)
+{
+    const char *home = data_home(data_dir);
+    int status;
+    *d = (struct dataset){0};
+    snprintf(d->name, sizeof d->name, "%s", name);
+    if (strcmp(name, "cifar10") == 0)
+        status = load_cifar10(home, count, d, failure);
+    else if (strcmp(name, "tiny-imagenet") == 0)
+        status = load_tiny(home, count, d, failure);
+    else if (strcmp(name, "mnist") == 0 || strcmp(name, "fashion-mnist") == 0)
+        status = load_mnist(home, name, count, d, failure);
+    else
+        status = load_path(name, count, d, failure);
+    if (status == 0 && d->count < count)
+        status = failed(failure, "%s has %zu images, but %zu are wanted", name, d->count, count);
+    if (status != 0)
+        dataset_free(d);
+    return status;
+}

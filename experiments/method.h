@@ -1,0 +1,88 @@
+/*
+ * A method under test: the memory or one of its opponents, made from a description that also
+ * names its cells. To add a method, give it a kind, a name, and a constructor in method.c.
+ */
+#ifndef EXPERIMENTS_METHOD_H
+#define EXPERIMENTS_METHOD_H
+
+#include "baselines.h"
+#include "bayespcn.h"
+#include "failure.h"
+
+enum method_kind {
+    METHOD_BAYESPCN,
+    METHOD_IDENTITY,
+    METHOD_NEAREST,
+    METHOD_MHN,
+    METHOD_GPCN_OFFLINE,
+    METHOD_GPCN_ONLINE,
+    METHOD_KINDS
+};
+
+struct method_spec {
+    enum method_kind kind;
+    size_t layers, hidden[BPCN_MAX_LAYERS]; /* bayespcn, gpcn */
+    bpcn_activation activation;
+    size_t particles;
+    double sigma_w, sigma_x;
+    bpcn_minimizer minimizer;
+    size_t forget_every;    /* bayespcn: forget after every so many writes; 0: never */
+    double beta;            /* how much */
+    enum mhn_metric metric; /* mhn */
+    enum mhn_recall recall;
+    double rate; /* mhn: of the gradient recall; 1, or 0.005 for the paper's high-noise table */
+    size_t iterations; /* gpcn-offline: weight steps */
+    size_t budget;     /* nearest: bytes to stay within, keeping the latest; 0: keep all */
+    int store_bytes;   /* nearest: one byte per entry */
+    uint64_t seed;
+    int threads; /* of the matrix products; 0: one per core. Not part of the key */
+};
+
+struct method_spec method_spec_default(void);
+const char *method_name(enum method_kind kind);
+int method_parse(const char *name, enum method_kind *kind, struct failure *failure);
+
+/* A name for files, unique for whatever changes the result, such as
+   "bayespcn-h256x3-gelu-n1-w1-x0.01-s0". */
+void method_key(const struct method_spec *spec, char *key, size_t room);
+
+/* "256,256,256" */
+int hidden_parse(const char *text, struct method_spec *spec, struct failure *failure);
+
+struct method {
+    struct method_spec spec;
+    size_t dim;
+    size_t written;
+    bpcn_model model;
+    bpcn_memory *memory; /* bayespcn only */
+    float *codes;        /* bayespcn: [written x particles x code_dim], as written */
+    size_t room;         /* rows of codes allocated */
+    size_t code_dim;
+};
+
+/* What a read cost and how it ended. */
+struct read_report {
+    double evaluations; /* energy evaluations, or steps, of all queries together */
+    double above;       /* queries that ended more than ABOVE_NATS above the stored code's energy */
+    int has_above;
+};
+#define ABOVE_NATS 1.0
+
+int method_create(const struct method_spec *spec, size_t dim, struct method *method, struct failure *failure);
+void method_free(struct method *method);
+
+/* Writes n rows and forgets when it is time. */
+int method_write(struct method *method, const float *x, size_t n, struct failure *failure);
+
+/* Recalls n queries of the stored rows images[i] (used only to find their codes; NULL: not stored). truth
+   [n x dim]: the originals. Adds to the report. */
+int method_read(struct method *method, bpcn_objective objective, const float *query, const unsigned char *known,
+                size_t n, const size_t *images, const float *truth, float *out, struct read_report *report,
+                struct failure *failure);
+
+/* Draws n samples; only bayespcn and the GPCNs can. */
+int method_sample(struct method *method, size_t n, uint64_t draw, float *out, struct failure *failure);
+
+size_t method_bytes(const struct method *method);
+
+#endif

@@ -1,0 +1,41 @@
+/* What `reproduce` leaves behind: CSV, Markdown, plots and a report, from the cells that are there. */
+#ifndef EXPERIMENTS_OUTPUT_H
+#define EXPERIMENTS_OUTPUT_H
+
+#include "summary.h"
+
+#include <stdio.h>
+
+/* OUT/EXPERIMENT.csv: every cell of every seed. */
+int write_csv(const struct job_list *list, const struct plan *plan, const char *experiment,
+              const struct provenance *provenance, struct failure *failure);
+
+/* OUT/EXPERIMENT.md: our figures beside the paper's. */
+int write_markdown(const struct job_list *list, const struct plan *plan, const char *experiment,
+                   const struct provenance *provenance, struct failure *failure);
+
+/* OUT/plots/NAME.svg for every table of the plan that has cells. Without gnuplot, none, and *drawn is 0. */
+int draw_plots(const struct job_list *list, const struct plan *plan, int *drawn, struct failure *failure);
+
+/* OUT/report.html, self-contained. pictures: embed those of the figures, which show the datasets' images. */
+int write_report(const struct job_list *list, const struct plan *plan, const struct provenance *provenance,
+                 int pictures, struct failure *failure);
+
+/* A figure as text: "0.0049 ± 0.0001", or "-" when there is none. */
+void figure_text(const struct figure *figure, char *text, size_t room);
+void paper_text(const struct figure *figure, char *text, size_t room);
+
+/* Opens OUT/name for writing; closes it and checks. */
+FILE *open_output(const struct job_list *list, const char *name, struct failure *failure);
+int close_output(FILE *file, const char *name, struct failure *failure);
+
+/* The file name of a table's plot without suffix, such as "recall-cifar10-white0.2"; -1 when it has none. */
+int plot_name(const struct table *table, char *name, size_t room);
+
+/* What an experiment shows, in a sentence or two. */
+const char *experiment_text(const char *experiment);
+
+/* The numbers that the cells of a figure hold, by name, NULL-terminated; NULL for tables of recalls. */
+const char *const *figure_measures(enum cell_kind kind);
+
+#endif

@@ -1,0 +1,13 @@
+/* The paper's own figures, to show beside ours. */
+#ifndef EXPERIMENTS_PAPER_FIGURES_H
+#define EXPERIMENTS_PAPER_FIGURES_H
+
+#include <stddef.h>
+
+/* The error that the paper reports in a table ("recall", "high-noise", "depth", "sigma") for a dataset, a task
+   ("white", "drop", "mask"), a row ("BayesPCN", ...) and a sequence length; the deviation is NaN when it gives
+   none. -1 and NaN when the paper has no such figure. */
+int paper_figure(const char *table, const char *dataset, const char *task, const char *row, size_t length,
+                 double *value, double *deviation);
+
+#endif

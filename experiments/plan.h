@@ -1,0 +1,78 @@
+/*
+ * What `reproduce` computes: tables of cells. A cell is one method, dataset, seed, length, task and
+ * objective, and its key says all of that and nothing else, so experiments that share a cell share
+ * its result. To add a table, write a function like those in plan.c and name it in `experiments`.
+ */
+#ifndef EXPERIMENTS_PLAN_H
+#define EXPERIMENTS_PLAN_H
+
+#include "method.h"
+#include "task.h"
+
+enum { PLAN_ROWS = 24, PLAN_COLUMNS = 8, KEY_ROOM = 512 };
+
+enum tier { TIER_QUICK, TIER_PAPER };
+
+/* What fills a cell. */
+enum cell_kind { CELL_RECALL, CELL_ONESHOT, CELL_SAMPLES, CELL_GENERALIZATION };
+
+struct row {
+    char label[64];
+    struct method_spec spec; /* the seed is set per cell */
+    bpcn_objective objective;
+    size_t most;                          /* the longest length this row is run at; 0: all */
+    char paper_table[16], paper_row[32]; /* what to show beside it; empty: nothing */
+};
+
+struct table {
+    char experiment[16];
+    char title[96];
+    char dataset[16];
+    enum cell_kind kind;
+    struct task task;
+    const char *measure; /* "mse" or "accuracy" */
+    size_t columns, lengths[PLAN_COLUMNS];
+    size_t rows;
+    struct row row[PLAN_ROWS];
+};
+
+struct plan {
+    enum tier tier;
+    size_t seeds, limit; /* limit: queries per cell, 0: all */
+    size_t tables, room;
+    struct table *table;
+};
+
+struct plan_request {
+    const char *experiment; /* one of plan_experiments, or "all" */
+    enum tier tier;
+    const char *datasets; /* comma-separated, NULL: those of the experiment */
+    size_t seeds;         /* 0: the tier's */
+    size_t limit;         /* queries per cell, 0: all */
+    size_t longest;       /* leaves out longer columns, 0: none */
+};
+
+/* The names, NULL-terminated. */
+const char *const *plan_experiments(void);
+
+int plan_create(const struct plan_request *request, struct plan *plan, struct failure *failure);
+void plan_free(struct plan *plan);
+
+/* One number to be computed. */
+struct cell {
+    enum cell_kind kind;
+    char dataset[16];
+    struct method_spec spec;
+    size_t length, limit;
+    struct task task;
+    bpcn_objective objective;
+};
+
+/* Whether the table has a cell there, and which. */
+int plan_cell(const struct plan *plan, const struct table *table, size_t row, size_t column, size_t seed,
+              struct cell *cell);
+
+/* A file name, unique for the cell. */
+void cell_key(const struct cell *cell, char *key, size_t room);
+
+#endif

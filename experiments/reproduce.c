@@ -1,0 +1,195 @@
+/* From arguments to a report. */
+#include "reproduce.h"
+
+#include "output.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *reproduce_usage(void)
+{
+    return "usage: bpcn reproduce NAME [options]\n"
+           "\n"
+           "Regenerates tables and figures of the paper. NAME is recall, high-noise, depth, sigma,\n"
+           "forget, scaling, oneshot, samples, generalization, equal-memory, or all.\n"
+           "\n"
+           "  --tier quick|paper    quick (default): small sizes, minutes; paper: the paper's, hours\n"
+           "  --out DIR             where results go; default results\n"
+           "  --jobs N              processes; default 1, which uses all cores for its matrix products\n"
+           "  --data-dir DIR        where datasets are; default $BPCN_DATA_DIR, else ../shared/data\n"
+           "  --datasets LIST       only these of cifar10,tiny-imagenet\n"
+           "  --seeds N             default 1 (quick) or 3 (paper)\n"
+           "  --longest T           leave out sequences longer than T\n"
+           "  --limit-queries N     read back only N images per cell\n"
+           "  --pictures            put the pictures of the figures into the report; they show images\n"
+           "                        of the datasets\n"
+           "  --report-only         compute nothing, write tables and report from the cells there are\n"
+           "  --verbose             a line on stderr for every cell; default on a terminal\n"
+           "\n"
+           "Every cell is stored under DIR/cells when it is finished and never computed again: a run that\n"
+           "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md, plots (with gnuplot),\n"
+           "pictures, and report.html, which covers every experiment of the tier that has cells.\n";
+}
+
+enum {
+    OPT_TIER = 256, OPT_OUT, OPT_JOBS, OPT_DATA_DIR, OPT_DATASETS, OPT_SEEDS, OPT_LONGEST, OPT_LIMIT, OPT_PICTURES,
+    OPT_REPORT, OPT_VERBOSE, OPT_HELP
+};
+
+static const struct option options[] = {{"tier", required_argument, NULL, OPT_TIER},
+                                        {"out", required_argument, NULL, OPT_OUT},
+                                        {"jobs", required_argument, NULL, OPT_JOBS},
+                                        {"data-dir", required_argument, NULL, OPT_DATA_DIR},
+                                        {"datasets", required_argument, NULL, OPT_DATASETS},
+                                        {"seeds", required_argument, NULL, OPT_SEEDS},
+                                        {"longest", required_argument, NULL, OPT_LONGEST},
+                                        {"limit-queries", required_argument, NULL, OPT_LIMIT},
+                                        {"pictures", no_argument, NULL, OPT_PICTURES},
+                                        {"report-only", no_argument, NULL, OPT_REPORT},
+                                        {"verbose", no_argument, NULL, OPT_VERBOSE},
+                                        {"help", no_argument, NULL, OPT_HELP},
+                                        {NULL, 0, NULL, 0}};
+
+static int positive(const char *text, const char *what, size_t *value, struct failure *failure)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    if (end == text || *end != '\0' || number == 0 || number > 1000000 || text[0] == '-')
+        return failed(failure, "%s must be a whole number from 1 to 1000000, but is %s", what, text);
+    *value = number;
+    return 0;
+}
+
+static int take_tier(struct reproduction *r, const char *text, struct failure *failure)
+{
+    if (strcmp(text, "quick") != 0 && strcmp(text, "paper") != 0)
+        return failed(failure, "--tier must be quick or paper, but is %s", text);
+    r->request.tier = strcmp(text, "paper") == 0 ? TIER_PAPER : TIER_QUICK;
+    return 0;
+}
+
+static int take_option(struct reproduction *r, int option, char *text, struct failure *failure)
+{
+    switch (option) {
+    case OPT_TIER:
+        return take_tier(r, text, failure);
+    case OPT_OUT:
+        r->out = text;
+        return 0;
+    case OPT_JOBS:
+        return positive(text, "--jobs", &r->processes, failure);
+    case OPT_DATA_DIR:
+        r->data_dir = text;
+        return 0;
+    case OPT_DATASETS:
+        r->request.datasets = text;
+        return 0;
+    case OPT_SEEDS:
+        return positive(text, "--seeds", &r->request.seeds, failure);
+    case OPT_LONGEST:
+        return positive(text, "--longest", &r->request.longest, failure);
+    case OPT_LIMIT:
+        return positive(text, "--limit-queries", &r->request.limit, failure);
+    case OPT_PICTURES:
+        r->pictures = 1;
+        return 0;
+    case OPT_REPORT:
+        r->report_only = 1;
+        return 0;
+    case OPT_VERBOSE:
+        r->verbose = 1;
+        return 0;
+    default:
+        return failed(failure, "see bpcn reproduce --help");
+    }
+}
+
+/* The command as it would be typed, without what only this machine knows. */
+static void note_command(struct reproduction *r, int argc, char **argv)
+{
+    size_t used = (size_t)snprintf(r->command, sizeof r->command, "bpcn");
+    for (int i = 0; i < argc && used < sizeof r->command; i++) {
+        if (strcmp(argv[i], "--data-dir") == 0 || strcmp(argv[i], "--out") == 0) {
+            i++;
+            continue;
+        }
+        used += (size_t)snprintf(r->command + used, sizeof r->command - used, " %s", argv[i]);
+    }
+}
+
+int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure)
+{
+    int option, status = 0;
+    *r = (struct reproduction){.out = "results", .processes = 1, .verbose = isatty(STDERR_FILENO)};
+    note_command(r, argc, argv);
+    optind = 1;
+    while (status == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == OPT_HELP)
+            return 1;
+        status = take_option(r, option, optarg, failure);
+    }
+    if (status == 0 && optind + 1 != argc)
+        return failed(failure, "give the name of one experiment, or all; see bpcn reproduce --help");
+    if (status == 0)
+        r->request.experiment = argv[optind];
+    return status;
+}
+
+int reproduce_prepare(struct reproduction *r, struct failure *failure)
+{
+    if (plan_create(&r->request, &r->plan, failure) != 0)
+        return -1;
+    if (job_list_create(&r->plan, r->out, r->data_dir, &r->list, failure) != 0)
+        return -1;
+    r->list.threads = r->processes > 1 ? 1 : 0;
+    r->list.pictures = r->pictures;
+    r->list.verbose = r->verbose;
+    return 0;
+}
+
+void reproduce_free(struct reproduction *r)
+{
+    job_list_free(&r->list);
+    plan_free(&r->plan);
+}
+
+/* The report covers all experiments of the tier, whatever was asked for this time. */
+static int finish_report(const struct reproduction *r, const struct provenance *p, struct failure *failure)
+{
+    struct plan_request request = r->request;
+    struct plan all;
+    int drawn = 0;
+    request.experiment = "all";
+    request.datasets = NULL;
+    if (plan_create(&request, &all, failure) != 0)
+        return -1;
+    int status = draw_plots(&r->list, &all, &drawn, failure);
+    if (status == 0 && !drawn)
+        fputs("bpcn reproduce: gnuplot is not installed, so there are no plots\n", stderr);
+    if (status == 0)
+        status = write_report(&r->list, &all, p, r->pictures, failure);
+    plan_free(&all);
+    return status;
+}
+
+int reproduce_finish(const struct reproduction *r, struct failure *failure)
+{
+    const char *const *names = plan_experiments();
+    struct provenance p;
+    int status = 0;
+    provenance_fill(&p, r->command);
+    for (size_t e = 0; status == 0 && names[e] != NULL; e++) {
+        int wanted = strcmp(r->request.experiment, "all") == 0 || strcmp(r->request.experiment, names[e]) == 0, there = 0;
+        for (size_t k = 0; k < r->plan.tables; k++)
+            there |= strcmp(r->plan.table[k].experiment, names[e]) == 0;
+        if (!wanted || !there)
+            continue;
+        status = write_csv(&r->list, &r->plan, names[e], &p, failure);
+        if (status == 0)
+            status = write_markdown(&r->list, &r->plan, names[e], &p, failure);
+    }
+    return status == 0 ? finish_report(r, &p, failure) : status;
+}

@@ -1,0 +1,32 @@
+/* The command `reproduce`: its arguments, its jobs, and what it leaves behind. Shared by bpcn and bpcn-mpi. */
+#ifndef EXPERIMENTS_REPRODUCE_H
+#define EXPERIMENTS_REPRODUCE_H
+
+#include "job.h"
+
+struct reproduction {
+    struct plan_request request;
+    const char *out, *data_dir;
+    size_t processes;
+    int pictures; /* embed the figures' pictures, which show the datasets' images, in the report */
+    int verbose;
+    int report_only;
+    char command[512];
+    struct plan plan;
+    struct job_list list;
+};
+
+/* The text of --help. */
+const char *reproduce_usage(void);
+
+/* 0: go on; 1: help was wanted; -1: failed. argv[0] is "reproduce". */
+int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure);
+
+/* Makes the list of jobs; free in any case. */
+int reproduce_prepare(struct reproduction *r, struct failure *failure);
+void reproduce_free(struct reproduction *r);
+
+/* Writes CSV, Markdown, plots and the report from the cells that are there. */
+int reproduce_finish(const struct reproduction *r, struct failure *failure);
+
+#endif

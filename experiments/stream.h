@@ -1,0 +1,37 @@
+/* A stream of writes with measurements along the way: one stream serves all lengths. */
+#ifndef EXPERIMENTS_STREAM_H
+#define EXPERIMENTS_STREAM_H
+
+#include "method.h"
+#include "record.h"
+#include "task.h"
+
+/* Says how far something long has come; context as given. total may be 0. */
+typedef void progress_fn(void *context, const char *what, size_t done, size_t total);
+
+struct stream {
+    const struct dataset *dataset;
+    struct method method;
+    double write_seconds; /* so far, forgetting included */
+    progress_fn *progress; /* or NULL */
+    void *context;
+};
+
+enum { AGES = 16 }; /* groups of equal size, oldest first, that errors are also reported by */
+
+int stream_create(struct stream *stream, const struct dataset *dataset, const struct method_spec *spec,
+                  struct failure *failure);
+void stream_free(struct stream *stream);
+
+/* Writes on until `length` images are stored. */
+int stream_advance(struct stream *stream, size_t length, struct failure *failure);
+
+/* Reads back every stored image, or `limit` of them spread evenly (0: all), corrupted. The record gets length,
+   queries, mse, mse_max, mse_std, accuracy, identity_mse, evaluations (per query), above_stored (share; absent
+   for opponents), write_seconds, read_seconds, bytes, and age_0 .. age_15. */
+int stream_measure(struct stream *stream, const struct task *task, bpcn_objective objective, size_t limit,
+                   struct record *record, struct failure *failure);
+
+double clock_seconds(void);
+
+#endif

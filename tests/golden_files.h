@@ -1,0 +1,42 @@
+/*
+ * Reading a folder of golden numbers: its manifest.json, and float64 arrays in .npy files. Small
+ * readers of the tests' own, so that they do not stand on what they test.
+ */
+#ifndef BPCN_TESTS_GOLDEN_FILES_H
+#define BPCN_TESTS_GOLDEN_FILES_H
+
+#include <stddef.h>
+
+/* ---- JSON */
+
+enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+    enum json_kind kind;
+    double number;             /* of a number; 0 or 1 of a bool */
+    char *text;                /* of a string */
+    char *key;                 /* of a member of an object */
+    struct json *first, *next; /* first child of an array or object; next sibling */
+};
+
+/* NULL, and a sentence in `error`, when the text is not JSON. */
+struct json *json_parse(const char *text, char *error, size_t room);
+struct json *json_read(const char *path, char *error, size_t room);
+void json_free(struct json *value);
+
+/* A member of an object, or NULL. */
+const struct json *json_member(const struct json *object, const char *key);
+double json_number(const struct json *object, const char *key, double otherwise);
+const char *json_string(const struct json *object, const char *key, const char *otherwise);
+
+/* ---- .npy, float64, C order */
+
+struct array {
+    size_t rank, shape[8], count;
+    double *data;
+};
+
+/* 0, or -1 with a sentence in `error`. */
+int npy_load(const char *path, struct array *array, char *error, size_t room);
+
+#endif

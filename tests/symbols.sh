@@ -1,0 +1,24 @@
+#!/bin/sh
+# symbols.sh LIBRARY HEADER: the shared library exports exactly the functions that the header
+# declares with BPCN_API, no more and no fewer.
+set -eu
+
+[ $# -eq 2 ] || { echo "usage: symbols.sh LIBRARY HEADER" >&2; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A declaration may span lines: join them, split at semicolons, take the name before the '('.
+grep -v '^ *#' "$2" | tr '\n' ' ' | tr ';' '\n' |
+    sed -n 's/.*BPCN_API [^(]*[ *]\(bpcn_[a-z0-9_]*\)(.*/\1/p' | sort -u > "$work/declared"
+
+# Addresses that the linker itself adds to every library are not ours.
+nm -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
+    grep -vxE '_init|_fini|__bss_start|_edata|_end' | sort -u > "$work/exported"
+
+[ -s "$work/declared" ] || { echo "symbols: no BPCN_API function found in $2" >&2; exit 1; }
+if ! diff "$work/declared" "$work/exported" > "$work/diff"; then
+    echo "symbols: the header declares (<) and the library exports (>):" >&2
+    grep '^[<>]' "$work/diff" >&2
+    exit 1
+fi
+echo "symbols: $(wc -l < "$work/declared") functions declared and exported, nothing else"

@@ -1,0 +1,315 @@
+/*
+ * Running out of memory at every allocation there is. The library allocates in one place only
+ * (alloc.c, by aligned_alloc), which the linker hands to this file: the k-th allocation of a call
+ * fails, for k = 1, 2, ... until the call succeeds. Each time: the status says so, nothing leaks,
+ * and the memory is as it was, to the bit.
+ *
+ * Link with -Wl,--wrap=aligned_alloc -Wl,--wrap=free against the static library.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *pointer);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *pointer);
+
+/* ---- the allocator under the library */
+
+enum { MOST_LIVE = 4096 };
+static void *live[MOST_LIVE];
+static size_t live_count, failing_at, asked; /* failing_at 0: none fails */
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    if (++asked == failing_at)
+        return NULL;
+    void *pointer = __real_aligned_alloc(alignment, size);
+    if (pointer == NULL || live_count == MOST_LIVE)
+        abort(); /* the machine itself ran out, or the table is too small */
+    memset(pointer, 0xA5, size); /* nothing may rest on fresh memory being zero */
+    return live[live_count++] = pointer;
+}
+
+void __wrap_free(void *pointer)
+{
+    for (size_t i = live_count; pointer != NULL && i-- > 0;)
+        if (live[i] == pointer) {
+            live[i] = live[--live_count];
+            break;
+        }
+    __real_free(pointer);
+}
+
+/* ---- the calls */
+
+enum { DIM = 6, CODE = 9, PARTICLES = 2, ROWS = 3 };
+static const size_t hidden[] = {5, 4};
+
+struct scene {
+    bpcn_memory *memory;
+    float x[ROWS * DIM], out[ROWS * DIM], codes[ROWS * PARTICLES * CODE];
+    unsigned char known[ROWS * DIM];
+    double numbers[ROWS * DIM * 8];
+    bpcn_read_info info[ROWS];
+    bpcn_write_row rows[ROWS];
+};
+
+static bpcn_options options(bpcn_precision precision)
+{
+    bpcn_options o = network(DIM, 2, hidden);
+    o.particles = PARTICLES;
+    o.precision = precision;
+    o.sigma_x = 0.3;
+    o.adam_steps = 5;
+    o.rounds = 2;
+    o.resample = 1;
+    return o;
+}
+
+static struct scene *scene_create(bpcn_precision precision)
+{
+    struct dice dice = {3};
+    struct scene *s = room(1, sizeof *s);
+    failing_at = 0;
+    s->memory = make_memory(options(precision));
+    dice_normals_f32(&dice, ROWS * DIM, 1, s->x);
+    for (size_t j = 0; j < ROWS * DIM; j++)
+        s->known[j] = j % 3 != 0;
+    assert_ok(bpcn_memory_write(s->memory, s->x, 2, NULL));
+    return s;
+}
+
+static void scene_free(struct scene *s)
+{
+    bpcn_memory_free(s->memory);
+    free(s);
+}
+
+static bpcn_status do_write(struct scene *s)
+{
+    bpcn_write_info info = bpcn_write_info_default();
+    info.rows = s->rows;
+    info.codes = s->codes;
+    bpcn_status status = bpcn_memory_write(s->memory, s->x, 1, &info);
+    assert_int_equal(info.written, status == BPCN_OK);
+    return status;
+}
+
+static bpcn_status do_write_adam(struct scene *s)
+{
+    s->memory->model->options.minimizer = BPCN_ADAM;
+    return bpcn_memory_write(s->memory, s->x, 1, NULL);
+}
+
+static bpcn_status do_write_block(struct scene *s)
+{
+    return bpcn_memory_write_block(s->memory, s->x, ROWS, NULL);
+}
+
+static bpcn_status do_delete(struct scene *s)
+{
+    return bpcn_memory_delete(s->memory, s->x);
+}
+
+static bpcn_status do_read_whole(struct scene *s)
+{
+    return bpcn_memory_read(s->memory, s->x, NULL, ROWS, NULL, s->out, s->info);
+}
+
+static bpcn_status do_read_masked(struct scene *s)
+{
+    return bpcn_memory_read(s->memory, s->x, s->known, ROWS, NULL, s->out, s->info);
+}
+
+static bpcn_status do_read_modes(struct scene *s)
+{
+    bpcn_read_options o = bpcn_read_options_default();
+    o.objective = BPCN_OBJECTIVE_PAPER;
+    return bpcn_memory_read(s->memory, s->x, NULL, ROWS, &o, s->out, s->info);
+}
+
+static bpcn_status do_read_adam_whole(struct scene *s)
+{
+    s->memory->model->options.minimizer = BPCN_ADAM;
+    return bpcn_memory_read(s->memory, s->x, NULL, ROWS, NULL, s->out, s->info);
+}
+
+static bpcn_status do_read_adam_masked(struct scene *s)
+{
+    s->memory->model->options.minimizer = BPCN_ADAM;
+    return bpcn_memory_read(s->memory, s->x, s->known, ROWS, NULL, s->out, s->info);
+}
+
+static bpcn_status do_infer(struct scene *s)
+{
+    return bpcn_memory_infer(s->memory, s->x, s->known, ROWS, NULL, s->codes, s->info);
+}
+
+static bpcn_status do_score(struct scene *s)
+{
+    return bpcn_memory_score(s->memory, s->x, s->known, ROWS, s->numbers);
+}
+
+static bpcn_status do_energy(struct scene *s)
+{
+    float grad[ROWS * CODE];
+    return bpcn_memory_energy(s->memory, s->x, s->known, s->codes, ROWS, NULL, s->numbers, grad);
+}
+
+static bpcn_status do_forget(struct scene *s)
+{
+    return bpcn_memory_forget(s->memory, 0.1);
+}
+
+static bpcn_status do_sample(struct scene *s)
+{
+    return bpcn_memory_sample(s->memory, ROWS, 1, s->out);
+}
+
+static bpcn_status do_set_layer(struct scene *s)
+{
+    double mean[4 * 5], u[4 * 4] = {0};
+    for (size_t i = 0; i < 4 * 5; i++)
+        mean[i] = 0.1 * (double)i;
+    for (size_t i = 0; i < 4; i++)
+        u[i * 4 + i] = 2;
+    return bpcn_memory_set_layer(s->memory, 1, 1, mean, u);
+}
+
+static const struct call {
+    const char *name;
+    bpcn_status (*run)(struct scene *scene);
+    bpcn_status result; /* when nothing fails */
+} calls[] = {
+    {"write", do_write, BPCN_OK},
+    {"write by Adam", do_write_adam, BPCN_OK},
+    {"write_block", do_write_block, BPCN_OK},
+    {"delete", do_delete, BPCN_OK},
+    {"read whole", do_read_whole, BPCN_OK},
+    {"read masked", do_read_masked, BPCN_OK},
+    {"read by modes", do_read_modes, BPCN_OK},
+    {"read whole by Adam", do_read_adam_whole, BPCN_OK},
+    {"read masked by Adam", do_read_adam_masked, BPCN_OK},
+    {"infer", do_infer, BPCN_OK},
+    {"score", do_score, BPCN_OK},
+    {"energy", do_energy, BPCN_OK},
+    {"forget", do_forget, BPCN_OK},
+    {"sample", do_sample, BPCN_OK},
+    {"set_layer", do_set_layer, BPCN_OK},
+};
+
+/* ---- every allocation fails once */
+
+/* Runs the call on a fresh scene with allocation k failing; 0 once there is no k-th. */
+static int fails_at(const struct call *call, bpcn_precision precision, size_t k, size_t *refusals)
+{
+    struct scene *s = scene_create(precision);
+    struct snapshot *before = snapshot_take(s->memory);
+    size_t held = live_count;
+    asked = 0;
+    failing_at = k;
+    bpcn_status status = call->run(s);
+    int reached = asked >= k;
+    failing_at = 0;
+    if (status == BPCN_NO_MEMORY) {
+        (*refusals)++;
+        assert_non_null(strstr(bpcn_memory_error(s->memory), "memory"));
+        assert_true(snapshot_same(before, s->memory));
+        assert_true(reached);
+        /* and the memory still works: the same call goes through */
+        assert_status(call->run(s), call->result);
+    } else {
+        assert_status(status, call->result); /* it did without, or none failed */
+    }
+    assert_int_equal(live_count, held); /* nothing leaks */
+    snapshot_free(before);
+    scene_free(s);
+    return reached;
+}
+
+static void every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
+        for (int precision = BPCN_FLOAT32; precision <= BPCN_FLOAT64; precision++) {
+            size_t k = 1, refusals = 0;
+            while (fails_at(&calls[c], (bpcn_precision)precision, k, &refusals))
+                k++;
+            print_message("%s, float%d: %zu allocations, %zu of them refused\n", calls[c].name,
+                          precision == BPCN_FLOAT64 ? 64 : 32, k - 1, refusals);
+            assert_true(refusals > 0);
+        }
+}
+
+static void every_failed_allocation_of_create_is_survived(void **state)
+{
+    (void)state;
+    for (int precision = BPCN_FLOAT32; precision <= BPCN_FLOAT64; precision++) {
+        bpcn_options o = options((bpcn_precision)precision);
+        bpcn_status status = BPCN_NO_MEMORY;
+        size_t k = 1;
+        for (; status == BPCN_NO_MEMORY; k++) {
+            bpcn_memory *m = (bpcn_memory *)(uintptr_t)1;
+            asked = 0;
+            failing_at = k;
+            status = bpcn_memory_create(&o, &m);
+            failing_at = 0;
+            assert_true((m == NULL) == (status != BPCN_OK));
+            if (status == BPCN_OK)
+                bpcn_memory_free(m);
+            assert_int_equal(live_count, 0);
+        }
+        assert_ok(status);
+        assert_in_range(k, 10, 1000); /* layers and particles have their own */
+    }
+}
+
+/* A write of several rows keeps the rows before the one that failed, and says how many. */
+static void rows_written_before_the_failure_stay(void **state)
+{
+    (void)state;
+    size_t partial = 0;
+    for (size_t k = 1;; k++) {
+        struct scene *s = scene_create(BPCN_FLOAT32), *want = scene_create(BPCN_FLOAT32);
+        bpcn_write_info info = bpcn_write_info_default();
+        asked = 0;
+        failing_at = k;
+        bpcn_status status = bpcn_memory_write(s->memory, s->x, ROWS, &info);
+        failing_at = 0;
+        assert_true(status == BPCN_OK ? info.written == ROWS : status == BPCN_NO_MEMORY && info.written < ROWS);
+        if (info.written > 0)
+            assert_ok(bpcn_memory_write(want->memory, s->x, info.written, NULL));
+        struct snapshot *expected = snapshot_take(want->memory);
+        assert_true(snapshot_same(expected, s->memory));
+        partial += info.written > 0 && status != BPCN_OK;
+        snapshot_free(expected);
+        scene_free(s);
+        scene_free(want);
+        if (asked < k)
+            break;
+    }
+    print_message("%zu failures came after the first row\n", partial);
+}
+
+static void freeing_a_memory_returns_everything(void **state)
+{
+    (void)state;
+    struct scene *s = scene_create(BPCN_FLOAT64);
+    assert_true(live_count > 0);
+    scene_free(s);
+    assert_int_equal(live_count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(every_failed_allocation_of_create_is_survived),
+        cmocka_unit_test(rows_written_before_the_failure_stay),
+        cmocka_unit_test(freeing_a_memory_returns_everything),
+    };
+    return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
+}

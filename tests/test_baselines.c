@@ -1,0 +1,462 @@
+/*
+ * The opponents: what each of them promises, and golden numbers where there are some. The folder of
+ * golden vectors is argv[1], or tests/golden.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "baselines.h"
+#include "formats.h"
+#include "gpcn.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIM = 24, ITEMS = 6 };
+
+/* Numbers in [-1, 1] that look random and are the same everywhere. */
+static void fill(float *x, size_t n, uint64_t seed)
+{
+    for (size_t j = 0; j < n; j++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        x[j] = (float)((double)(seed >> 11) * 0x1p-52 - 1);
+    }
+}
+
+static bpcn_model made_nearest(size_t capacity, int store_bytes)
+{
+    struct nearest_options options = {.dim = DIM, .capacity = capacity, .store_bytes = store_bytes};
+    bpcn_model m;
+    assert_int_equal(nearest_create(&options, &m), BPCN_OK);
+    return m;
+}
+
+static bpcn_model made_mhn(enum mhn_metric metric, enum mhn_recall recall)
+{
+    struct mhn_options options = mhn_options_default(DIM);
+    bpcn_model m;
+    options.metric = metric;
+    options.recall = recall;
+    options.rate = 0.005;
+    options.steps = 5000;
+    assert_int_equal(mhn_create(&options, &m), BPCN_OK);
+    return m;
+}
+
+/* ---- identity, nearest */
+
+static void identity_answers_with_the_query(void **state)
+{
+    float x[DIM], out[DIM];
+    bpcn_model m;
+    (void)state;
+    fill(x, DIM, 1);
+    assert_int_equal(identity_create(DIM, &m), BPCN_OK);
+    assert_int_equal(m.write(m.self, x, 1), BPCN_OK);
+    assert_int_equal(m.read(m.self, x, NULL, 1, out), BPCN_OK);
+    assert_memory_equal(x, out, sizeof x);
+    assert_int_equal(m.bytes(m.self), 0);
+    m.free(m.self);
+}
+
+static void nearest_finds_each_item_from_a_fragment(void **state)
+{
+    float x[ITEMS * DIM], query[ITEMS * DIM], out[ITEMS * DIM];
+    unsigned char known[ITEMS * DIM];
+    bpcn_model m = made_nearest(0, 0);
+    (void)state;
+    fill(x, ITEMS * DIM, 2);
+    for (size_t j = 0; j < ITEMS * DIM; j++) {
+        known[j] = j % DIM < 6;
+        query[j] = known[j] ? x[j] : 100; /* what is not known must not be looked at */
+    }
+    assert_int_equal(m.write(m.self, x, ITEMS), BPCN_OK);
+    assert_int_equal(m.read(m.self, query, known, ITEMS, out), BPCN_OK);
+    assert_memory_equal(x, out, sizeof x);
+    assert_int_equal(m.bytes(m.self), sizeof x);
+    m.free(m.self);
+}
+
+static void nearest_keeps_known_entries_as_they_are(void **state)
+{
+    float x[DIM], query[DIM], out[DIM];
+    unsigned char known[DIM] = {1};
+    bpcn_model m = made_nearest(0, 0);
+    (void)state;
+    fill(x, DIM, 3);
+    memcpy(query, x, sizeof x);
+    query[0] = 0.123f;
+    m.write(m.self, x, 1);
+    assert_int_equal(m.read(m.self, query, known, 1, out), BPCN_OK);
+    assert_true(out[0] == 0.123f);
+    assert_true(out[1] == x[1]);
+    m.free(m.self);
+}
+
+static void a_bounded_store_holds_only_the_latest(void **state)
+{
+    float x[ITEMS * DIM], out[ITEMS * DIM];
+    bpcn_model m = made_nearest(2, 0);
+    (void)state;
+    fill(x, ITEMS * DIM, 4);
+    m.write(m.self, x, ITEMS);
+    assert_int_equal(m.bytes(m.self), 2 * DIM * sizeof *x);
+    assert_int_equal(m.read(m.self, x, NULL, ITEMS, out), BPCN_OK);
+    for (size_t i = 0; i < ITEMS; i++) {
+        int same = memcmp(x + i * DIM, out + i * DIM, DIM * sizeof *x) == 0;
+        assert_int_equal(same, i >= ITEMS - 2);
+    }
+    m.free(m.self);
+}
+
+static void a_store_of_bytes_is_a_quarter_and_within_half_a_level(void **state)
+{
+    float x[ITEMS * DIM], out[ITEMS * DIM];
+    bpcn_model m = made_nearest(0, 1);
+    (void)state;
+    fill(x, ITEMS * DIM, 5);
+    m.write(m.self, x, ITEMS);
+    assert_int_equal(m.bytes(m.self), ITEMS * DIM);
+    assert_int_equal(m.read(m.self, x, NULL, ITEMS, out), BPCN_OK);
+    for (size_t j = 0; j < ITEMS * DIM; j++)
+        assert_true(fabsf(x[j] - out[j]) <= 0.5f / 127.5f + 1e-6f); /* half of 2/255, and rounding */
+    m.free(m.self);
+}
+
+static void an_empty_store_says_so(void **state)
+{
+    float x[DIM] = {0};
+    bpcn_model m = made_nearest(0, 0), h = made_mhn(MHN_DOT, MHN_ONE_STEP);
+    (void)state;
+    assert_int_equal(m.read(m.self, x, NULL, 1, x), BPCN_INVALID);
+    assert_true(strlen(m.error(m.self)) > 0);
+    assert_int_equal(h.read(h.self, x, NULL, 1, x), BPCN_INVALID);
+    m.free(m.self);
+    h.free(h.self);
+}
+
+/* ---- MHN */
+
+static void mhn_recalls_noisy_items_by_every_way(void **state)
+{
+    float x[ITEMS * DIM], query[ITEMS * DIM], noise[ITEMS * DIM], out[ITEMS * DIM];
+    (void)state;
+    fill(x, ITEMS * DIM, 6);
+    fill(noise, ITEMS * DIM, 7);
+    for (size_t j = 0; j < ITEMS * DIM; j++)
+        query[j] = x[j] + 0.05f * noise[j];
+    for (int metric = MHN_DOT; metric <= MHN_EUCLIDEAN; metric++)
+        for (int recall = MHN_ONE_STEP; recall <= MHN_GRADIENT; recall++) {
+            bpcn_model m = made_mhn((enum mhn_metric)metric, (enum mhn_recall)recall);
+            m.write(m.self, x, ITEMS);
+            assert_int_equal(m.read(m.self, query, NULL, ITEMS, out), BPCN_OK);
+            /* the gradient stops when beta/2 |q - K|^2 moves less than 1e-3: within 1e-3 or so */
+            for (size_t j = 0; j < ITEMS * DIM; j++)
+                assert_true(fabsf(out[j] - x[j]) < 2e-3f);
+            m.free(m.self);
+        }
+}
+
+/* Two keys and a query at which they weigh 3 : 1, so the softmax can be worked out by hand. */
+static void one_step_is_the_softmax_mean(void **state)
+{
+    struct mhn_options options = mhn_options_default(1);
+    float keys[2] = {1, -1}, query, out;
+    bpcn_model m;
+    (void)state;
+    options.beta = 2;
+    options.recall = MHN_ONE_STEP;
+    query = (float)(log(3) / 4); /* beta (q K_1 - q K_2) = 4 q = log 3, under either metric */
+    for (int metric = MHN_DOT; metric <= MHN_EUCLIDEAN; metric++) {
+        options.metric = (enum mhn_metric)metric;
+        assert_int_equal(mhn_create(&options, &m), BPCN_OK);
+        m.write(m.self, keys, 2);
+        assert_int_equal(m.read(m.self, &query, NULL, 1, &out), BPCN_OK);
+        assert_true(fabsf(out - 0.5f) < 1e-6f); /* (3 - 1) / 4 */
+        m.free(m.self);
+    }
+}
+
+static void metrics_differ_where_lengths_do(void **state)
+{
+    struct mhn_options options = mhn_options_default(1);
+    float keys[2] = {0.1f, 1}, query = 0.2f, out;
+    bpcn_model m;
+    (void)state;
+    options.recall = MHN_ONE_STEP;
+    for (int metric = MHN_DOT; metric <= MHN_EUCLIDEAN; metric++) {
+        options.metric = (enum mhn_metric)metric;
+        assert_int_equal(mhn_create(&options, &m), BPCN_OK);
+        m.write(m.self, keys, 2);
+        m.read(m.self, &query, NULL, 1, &out);
+        assert_true(out == (metric == MHN_DOT ? keys[1] : keys[0]));
+        m.free(m.self);
+    }
+}
+
+static void mhn_holds_known_entries(void **state)
+{
+    float x[ITEMS * DIM], query[ITEMS * DIM], out[ITEMS * DIM];
+    unsigned char known[ITEMS * DIM];
+    bpcn_model m = made_mhn(MHN_EUCLIDEAN, MHN_GRADIENT);
+    (void)state;
+    fill(x, ITEMS * DIM, 8);
+    for (size_t j = 0; j < ITEMS * DIM; j++) {
+        known[j] = j % DIM < 20;
+        query[j] = known[j] ? x[j] : x[j] + 0.2f; /* near enough to its own item, unlike black */
+    }
+    m.write(m.self, x, ITEMS);
+    assert_int_equal(m.read(m.self, query, known, ITEMS, out), BPCN_OK);
+    for (size_t j = 0; j < ITEMS * DIM; j++)
+        assert_true(known[j] ? out[j] == x[j] : fabsf(out[j] - x[j]) < 2e-3f);
+    assert_true(mhn_last_steps(&m) > 1);
+    m.free(m.self);
+}
+
+/* ---- GPCN */
+
+static struct gpcn *made_gpcn(enum gpcn_learning learning, bpcn_activation activation)
+{
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *g;
+    o.dim = DIM;
+    o.layers = 2;
+    o.hidden[0] = 12;
+    o.hidden[1] = 8;
+    o.activation = activation;
+    o.learning = learning;
+    o.iterations = 400;
+    assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
+    return g;
+}
+
+/* The gradient step of weights follows the energy's slope: E(R + step) - E(R) = -|step|^2 / rate to first order,
+   with the codes held. */
+static void a_weight_step_goes_down_the_energy(void **state)
+{
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *g;
+    float x32[DIM];
+    double x[DIM], codes[20], before, after, moved = 0, old[12 * DIM];
+    (void)state;
+    o.dim = DIM;
+    o.layers = 2;
+    o.hidden[0] = 12;
+    o.hidden[1] = 8;
+    o.rate = 1e-9; /* small enough for first order */
+    assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
+    fill(x32, DIM, 9);
+    for (size_t j = 0; j < DIM; j++)
+        x[j] = (double)x32[j];
+    assert_int_equal(gpcn_infer(g, x, NULL, 1, 0, codes, &before, NULL), BPCN_OK);
+    memcpy(old, gpcn_weights(g, 0), sizeof old);
+    assert_int_equal(gpcn_step(g, x, 1, codes), BPCN_OK);
+    for (size_t j = 0; j < 12 * DIM; j++)
+        moved += pow(gpcn_weights(g, 0)[j] - old[j], 2);
+    assert_int_equal(gpcn_infer(g, x, NULL, 1, 1, codes, &after, NULL), BPCN_OK);
+    /* the other layers and the codes help: at least as much as layer 0 alone promises, less 1 % of curvature */
+    assert_true(before - after > 0.99 * moved / o.rate);
+    gpcn_free(g);
+}
+
+static void a_mask_common_to_all_rows_changes_no_answer(void **state)
+{
+    struct gpcn *g = made_gpcn(GPCN_ONLINE, BPCN_GELU);
+    float x32[2 * DIM];
+    double x[2 * DIM], together[2 * 20], apart[2 * 20];
+    unsigned char same[2 * DIM], mixed[3 * DIM];
+    (void)state;
+    fill(x32, 2 * DIM, 10);
+    for (size_t j = 0; j < 2 * DIM; j++) {
+        x[j] = (double)x32[j];
+        same[j] = j % DIM < 15;
+    }
+    assert_int_equal(gpcn_infer(g, x, same, 2, 0, together, NULL, NULL), BPCN_OK);
+    double three[3 * DIM], codes[3 * 20]; /* a third row with another mask forces the plain way */
+    memcpy(three, x, sizeof x);
+    memcpy(three + 2 * DIM, x, DIM * sizeof *x);
+    memcpy(mixed, same, sizeof same);
+    memset(mixed + 2 * DIM, 1, DIM);
+    assert_int_equal(gpcn_infer(g, three, mixed, 3, 0, codes, NULL, NULL), BPCN_OK);
+    memcpy(apart, codes, sizeof apart);
+    for (size_t j = 0; j < 2 * 20; j++)
+        assert_true(fabs(together[j] - apart[j]) < 1e-3); /* minima known to 1e-3 nats at curvature 1/sx^2 */
+    gpcn_free(g);
+}
+
+static void offline_training_recalls_what_one_step_each_does_not(void **state)
+{
+    float x[ITEMS * DIM], query[ITEMS * DIM], out[ITEMS * DIM];
+    unsigned char known[ITEMS * DIM];
+    double error[2] = {0, 0};
+    (void)state;
+    fill(x, ITEMS * DIM, 11);
+    for (size_t j = 0; j < ITEMS * DIM; j++) {
+        known[j] = j % DIM < 18;
+        query[j] = known[j] ? x[j] : -1;
+    }
+    for (int learning = GPCN_ONLINE; learning <= GPCN_OFFLINE; learning++) {
+        bpcn_model m = gpcn_model(made_gpcn((enum gpcn_learning)learning, BPCN_GELU));
+        assert_int_equal(m.write(m.self, x, ITEMS), BPCN_OK);
+        assert_int_equal(m.read(m.self, query, known, ITEMS, out), BPCN_OK);
+        for (size_t j = 0; j < ITEMS * DIM; j++)
+            error[learning] += pow((double)out[j] - (double)x[j], 2) / (ITEMS * DIM);
+        m.free(m.self);
+    }
+    assert_true(error[GPCN_OFFLINE] < 0.2 * error[GPCN_ONLINE]);
+}
+
+/* Warm-started training (a few iterations from the last codes) against inference from scratch at every step. */
+static void warm_training_reaches_the_energies_of_full_inference(void **state)
+{
+    float x32[ITEMS * DIM];
+    double x[ITEMS * DIM], energy[2];
+    (void)state;
+    fill(x32, ITEMS * DIM, 12);
+    for (size_t j = 0; j < ITEMS * DIM; j++)
+        x[j] = (double)x32[j];
+    for (size_t k = 0; k < 2; k++) {
+        struct gpcn_options o = gpcn_options_default();
+        struct gpcn *g;
+        double codes[ITEMS * 20], energies[ITEMS];
+        o.dim = DIM;
+        o.layers = 2;
+        o.hidden[0] = 12;
+        o.hidden[1] = 8;
+        o.iterations = 1024;
+        o.warm = k == 0 ? 5 : 0;
+        assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
+        assert_int_equal(gpcn_train(g, x, ITEMS, NULL), BPCN_OK);
+        assert_int_equal(gpcn_infer(g, x, NULL, ITEMS, 0, codes, energies, NULL), BPCN_OK);
+        energy[k] = 0;
+        for (size_t i = 0; i < ITEMS; i++)
+            energy[k] += energies[i] / ITEMS;
+        gpcn_free(g);
+    }
+    /* from 37,800 nats before training to about -50; the paths differ in rounding, 5 nats allow for it */
+    assert_true(energy[1] < 0 && energy[0] < energy[1] + 5);
+}
+
+static void samples_are_the_same_for_the_same_draw(void **state)
+{
+    struct gpcn *g = made_gpcn(GPCN_ONLINE, BPCN_RELU);
+    float a[2 * DIM], b[2 * DIM], c[2 * DIM];
+    (void)state;
+    assert_int_equal(gpcn_sample(g, 2, 1, a), BPCN_OK);
+    assert_int_equal(gpcn_sample(g, 2, 1, b), BPCN_OK);
+    assert_int_equal(gpcn_sample(g, 2, 9, c), BPCN_OK);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, c, sizeof a);
+    gpcn_free(g);
+}
+
+static void a_network_without_hidden_layers_is_refused(void **state)
+{
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *g;
+    (void)state;
+    o.dim = 3;
+    o.layers = 0;
+    assert_int_equal(gpcn_create(&o, &g), BPCN_INVALID);
+    assert_null(g);
+}
+
+/* ---- golden numbers */
+
+static fmt_array tensor(const char *folder, const char *name, const char *what)
+{
+    char path[1024];
+    fmt_array a;
+    fmt_error error;
+    snprintf(path, sizeof path, "%s/%s.%s.npy", folder, name, what);
+    if (fmt_npy_read_f64(path, &a, &error) != FMT_OK)
+        fail_msg("%s", error.message);
+    return a;
+}
+
+static void compare_weights(struct gpcn *g, const char *folder, const char *name, int write)
+{
+    for (size_t l = 0; l <= 3; l++) {
+        char what[64];
+        snprintf(what, sizeof what, "write%d_p0_l%zu_R", write, l);
+        fmt_array want = tensor(folder, name, what);
+        for (size_t j = 0; j < want.count; j++) /* both float64, amplified by 40 steps of Adam */
+            assert_true(fabs(gpcn_weights(g, l)[j] - want.data[j]) < 1e-11);
+        fmt_array_free(&want);
+    }
+}
+
+static void golden_writes(const char *folder, const char *name, bpcn_activation activation)
+{
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *g;
+    fmt_array x = tensor(folder, name, "x");
+    o.dim = 12;
+    o.layers = 3;
+    o.hidden[0] = o.hidden[1] = o.hidden[2] = 8;
+    o.activation = activation;
+    o.sigma_x = 0.05;
+    o.minimizer = BPCN_ADAM;
+    o.adam_steps = 40;
+    assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
+    for (size_t l = 0; l <= 3; l++) {
+        char what[64];
+        snprintf(what, sizeof what, "init_p0_l%zu_R", l);
+        fmt_array init = tensor(folder, name, what);
+        memcpy(gpcn_weights(g, l), init.data, init.count * sizeof(double));
+        fmt_array_free(&init);
+    }
+    for (int write = 0; write < 3; write++) {
+        double start[24];
+        for (size_t l = 1; l <= 3; l++) {
+            char what[64];
+            snprintf(what, sizeof what, "write%d_init_x%zu", write, l);
+            fmt_array part = tensor(folder, name, what);
+            memcpy(start + 8 * (l - 1), part.data, 8 * sizeof(double));
+            fmt_array_free(&part);
+        }
+        assert_int_equal(gpcn_step(g, x.data + 12 * write, 1, start), BPCN_OK);
+        compare_weights(g, folder, name, write);
+    }
+    fmt_array_free(&x);
+    gpcn_free(g);
+}
+
+static void gpcn_writes_as_the_golden_numbers_say(void **state)
+{
+    const char *folder = *state;
+    golden_writes(folder, "gpcn_online_gelu", BPCN_GELU);
+    golden_writes(folder, "gpcn_online_relu", BPCN_RELU);
+}
+
+int main(int argc, char **argv)
+{
+    static char folder[] = "tests/golden";
+    char *golden = argc > 1 ? argv[1] : folder;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(identity_answers_with_the_query),
+        cmocka_unit_test(nearest_finds_each_item_from_a_fragment),
+        cmocka_unit_test(nearest_keeps_known_entries_as_they_are),
+        cmocka_unit_test(a_bounded_store_holds_only_the_latest),
+        cmocka_unit_test(a_store_of_bytes_is_a_quarter_and_within_half_a_level),
+        cmocka_unit_test(an_empty_store_says_so),
+        cmocka_unit_test(mhn_recalls_noisy_items_by_every_way),
+        cmocka_unit_test(one_step_is_the_softmax_mean),
+        cmocka_unit_test(metrics_differ_where_lengths_do),
+        cmocka_unit_test(mhn_holds_known_entries),
+        cmocka_unit_test(a_weight_step_goes_down_the_energy),
+        cmocka_unit_test(a_mask_common_to_all_rows_changes_no_answer),
+        cmocka_unit_test(offline_training_recalls_what_one_step_each_does_not),
+        cmocka_unit_test(warm_training_reaches_the_energies_of_full_inference),
+        cmocka_unit_test(samples_are_the_same_for_the_same_draw),
+        cmocka_unit_test(a_network_without_hidden_layers_is_refused),
+        cmocka_unit_test_prestate(gpcn_writes_as_the_golden_numbers_say, golden),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

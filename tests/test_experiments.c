@@ -1,0 +1,530 @@
+/*
+ * The experiments' machinery: corruptions and scores, datasets, records, plans, jobs that resume.
+ * The folder of datasets is argv[1], or $BPCN_DATA_DIR, or ../shared/data; tests of real data are
+ * skipped where there is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "job.h"
+#include "output.h"
+#include "paper_figures.h"
+#include "reproduce.h"
+#include "stream.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SIDE = 8, CHANNELS = 3, SMALL = SIDE * SIDE * CHANNELS, COUNT = 24 };
+
+static const char *data_dir;
+
+/* Smooth random pictures within [-1, 1]. */
+static struct dataset pictures(void)
+{
+    struct dataset d = {.name = "pictures", .count = COUNT, .dim = SMALL, .height = SIDE, .width = SIDE,
+                        .channels = CHANNELS};
+    d.pixels = calloc(COUNT, SMALL * sizeof *d.pixels);
+    assert_non_null(d.pixels);
+    uint64_t bits = 7;
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t c = 0; c < CHANNELS; c++) {
+            double phase[3];
+            for (size_t k = 0; k < 3; k++) {
+                bits = bits * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                phase[k] = (double)(bits >> 11) * 0x1p-53 * 6.28;
+            }
+            for (size_t p = 0; p < SIDE * SIDE; p++)
+                d.pixels[i * SMALL + c * SIDE * SIDE + p] =
+                    (float)(0.5 * sin(phase[0] + 0.7 * (double)(p % SIDE)) + 0.45 * sin(phase[1] + phase[2] * (double)(p / SIDE)));
+        }
+    return d;
+}
+
+static struct task task_of(const char *text)
+{
+    struct task task;
+    struct failure failure;
+    assert_int_equal(task_parse(text, &task, &failure), 0);
+    return task;
+}
+
+/* ---- tasks */
+
+static void what_is_no_task_is_refused_with_a_sentence(void **state)
+{
+    static const char *const wrong[] = {"", "white", "drop1.5", "mask-0.1", "blur0.2", "white0.2x", "maskNaN"};
+    struct task task;
+    struct failure failure;
+    (void)state;
+    for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
+        failure.text[0] = '\0';
+        assert_int_equal(task_parse(wrong[k], &task, &failure), -1);
+        assert_true(strlen(failure.text) > 10);
+    }
+}
+
+static void a_mask_hides_the_rightmost_columns_and_nothing_else(void **state)
+{
+    struct dataset d = pictures();
+    struct task task = task_of("mask0.3"); /* int(0.3 * 8) = 2 columns */
+    float query[SMALL];
+    unsigned char known[SMALL];
+    (void)state;
+    task_corrupt(&task, &d, 3, 0, query, known);
+    for (size_t j = 0; j < SMALL; j++) {
+        assert_int_equal(known[j], j % SIDE < 6);
+        assert_true(query[j] == (known[j] ? d.pixels[3 * SMALL + j] : -1));
+    }
+    dataset_free(&d);
+}
+
+static void dropout_takes_all_channels_of_a_pixel(void **state)
+{
+    struct dataset d = pictures();
+    struct task task = task_of("drop0.5");
+    float query[SMALL];
+    unsigned char known[SMALL];
+    size_t hidden = 0;
+    (void)state;
+    for (size_t image = 0; image < COUNT; image++) {
+        task_corrupt(&task, &d, image, 1, query, known);
+        for (size_t p = 0; p < SIDE * SIDE; p++) {
+            hidden += !known[p];
+            for (size_t c = 1; c < CHANNELS; c++)
+                assert_int_equal(known[c * SIDE * SIDE + p], known[p]);
+        }
+    }
+    /* 1536 coins: within five standard deviations of half */
+    assert_true(fabs((double)hidden - 768) < 5 * sqrt(1536 * 0.25));
+    dataset_free(&d);
+}
+
+static void white_noise_has_the_deviation_asked_for_on_the_unit_scale(void **state)
+{
+    struct dataset d = pictures();
+    struct task task = task_of("white0.2");
+    double squares = 0;
+    (void)state;
+    for (size_t image = 0; image < COUNT; image++) {
+        float query[SMALL];
+        task_corrupt(&task, &d, image, 2, query, NULL);
+        squares += task_error(&task, SMALL, NULL, d.pixels + image * SMALL, query) / COUNT;
+    }
+    /* (2 * 0.2)^2 = 0.16 on [-1, 1]; 4608 numbers: relative deviation sqrt(2/4608) = 2 %, allow five */
+    assert_true(fabs(squares - 0.16) < 0.16 * 0.1);
+    dataset_free(&d);
+}
+
+static void corruption_depends_on_seed_image_and_task_alone(void **state)
+{
+    struct dataset d = pictures();
+    struct task task = task_of("white0.2"), other = task_of("white0.8");
+    float a[SMALL], b[SMALL];
+    (void)state;
+    task_corrupt(&task, &d, 5, 3, a, NULL);
+    task_corrupt(&task, &d, 6, 3, b, NULL);
+    task_corrupt(&task, &d, 5, 3, b, NULL);
+    assert_memory_equal(a, b, sizeof a);
+    task_corrupt(&task, &d, 5, 4, b, NULL);
+    assert_memory_not_equal(a, b, sizeof a);
+    task_corrupt(&other, &d, 5, 3, b, NULL);
+    double first = (double)(a[0] - d.pixels[5 * SMALL]), second = (double)(b[0] - d.pixels[5 * SMALL]);
+    assert_true(fabs(second - 4 * first) > 1e-3); /* not the same noise four times as large */
+    dataset_free(&d);
+}
+
+static void an_error_counts_unknown_entries_only_when_there_is_a_mask(void **state)
+{
+    struct task mask = task_of("mask0.5"), white = task_of("white0.2");
+    float truth[4] = {0, 0, 0, 0}, answer[4] = {9, 9, 1, 3};
+    unsigned char known[4] = {1, 1, 0, 0};
+    (void)state;
+    assert_true(task_error(&mask, 4, known, truth, answer) == 5);
+    assert_true(task_error(&white, 4, known, truth, answer) == 43);
+}
+
+/* ---- datasets */
+
+static void check_identity_rows(const char *dataset, const char *task_name, const size_t *lengths, const double *want)
+{
+    struct dataset d;
+    struct failure failure;
+    struct task task = task_of(task_name);
+    if (dataset_load(dataset, data_dir, lengths[3], &d, &failure) != 0) {
+        print_message("%s\n", failure.text);
+        skip();
+    }
+    float *query = calloc(d.dim, sizeof *query);
+    unsigned char *known = calloc(d.dim, 1);
+    double sum = 0;
+    size_t image = 0;
+    for (size_t c = 0; c < 4; c++) {
+        for (; image < lengths[c]; image++) {
+            task_corrupt(&task, &d, image, 0, query, known);
+            sum += task_error(&task, d.dim, known, d.pixels + image * d.dim, query);
+        }
+        /* printed to four digits; one cell is known to be off by 0.0001 */
+        assert_true(fabs(sum / (double)image - want[c]) < 0.00016);
+    }
+    free(query);
+    free(known);
+    dataset_free(&d);
+}
+
+static void identity_rows_are_the_papers_for_cifar10(void **state)
+{
+    static const size_t moderate[] = {128, 256, 512, 1024}, severe[] = {16, 32, 64, 128};
+    static const double first[] = {1.1272, 1.1373, 1.1619, 1.1653}, second[] = {0.9686, 0.9941, 1.0563, 1.0987};
+    (void)state;
+    check_identity_rows("cifar10", "mask0.25", moderate, first);
+    check_identity_rows("cifar10", "mask0.75", severe, second);
+}
+
+static void identity_rows_are_the_papers_for_tiny_imagenet(void **state)
+{
+    static const size_t moderate[] = {128, 256, 512, 1024}, severe[] = {16, 32, 64, 128};
+    static const double first[] = {1.0876, 1.0884, 1.0982, 1.1132}, second[] = {1.0019, 1.0606, 1.1370, 1.0597};
+    (void)state;
+    check_identity_rows("tiny-imagenet", "mask0.25", moderate, first);
+    check_identity_rows("tiny-imagenet", "mask0.75", severe, second);
+}
+
+static void mhn_rows_are_the_papers_for_cifar10_mask(void **state)
+{
+    static const size_t lengths[] = {16, 32, 64, 128};
+    struct method_spec spec = method_spec_default();
+    struct task task = task_of("mask0.75");
+    struct dataset d;
+    struct stream s;
+    struct failure failure;
+    struct record record;
+    (void)state;
+    if (dataset_load("cifar10", data_dir, 128, &d, &failure) != 0)
+        skip();
+    spec.kind = METHOD_MHN;
+    spec.rate = 0.005;
+    assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
+    for (size_t c = 0; c < 3; c++) { /* the fourth takes longer than it teaches */
+        double value, deviation;
+        paper_figure("high-noise", "cifar10", "mask", "MHN", lengths[c], &value, &deviation);
+        assert_int_equal(stream_advance(&s, lengths[c], &failure), 0);
+        assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
+        assert_true(fabs(record_get(&record, "mse") - value) < 0.0001);
+    }
+    stream_free(&s);
+    dataset_free(&d);
+}
+
+static void a_missing_dataset_says_what_to_get_and_where_it_goes(void **state)
+{
+    static const char *const names[] = {"cifar10", "tiny-imagenet", "mnist"};
+    struct dataset d;
+    struct failure failure;
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(dataset_load(names[k], "/nonexistent", 4, &d, &failure), -1);
+        assert_non_null(strstr(failure.text, "/nonexistent"));
+        assert_non_null(strstr(failure.text, "missing"));
+    }
+    assert_int_equal(dataset_load("no-such-data", NULL, 4, &d, &failure), -1);
+    assert_non_null(strstr(failure.text, "no-such-data"));
+}
+
+static void the_list_of_tiny_imagenet_has_1280_names(void **state)
+{
+    char name[32];
+    (void)state;
+    assert_int_equal(tiny_order(0, name), 0);
+    assert_string_equal(name, "n02190166_336.JPEG");
+    assert_int_equal(tiny_order(1279, name), 0);
+    assert_int_equal(tiny_order(1280, name), -1);
+}
+
+/* ---- streams */
+
+static void a_stream_measures_what_it_wrote(void **state)
+{
+    struct dataset d = pictures();
+    struct method_spec spec = method_spec_default();
+    struct task task = task_of("mask0.25");
+    struct stream s;
+    struct failure failure = {""};
+    struct record record;
+    (void)state;
+    for (size_t l = 0; l < 3; l++)
+        spec.hidden[l] = 48;
+    spec.threads = 1;
+    assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
+    assert_int_equal(stream_advance(&s, 16, &failure), 0);
+    assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
+    assert_true(record_get(&record, "mse") < 0.01); /* a good memory: 16 of 48 places are used */
+    assert_true(record_get(&record, "accuracy") > 0.8);
+    assert_true(record_get(&record, "identity_mse") > 0.5);
+    assert_true(record_get(&record, "queries") == 16);
+    assert_true(record_get(&record, "evaluations") > 1);
+    assert_true(record_get(&record, "above_stored") <= 0.2);
+    assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_PAPER, 4, &record, &failure), 0);
+    assert_true(record_get(&record, "queries") == 4);
+    assert_int_equal(stream_advance(&s, COUNT + 1, &failure), -1);
+    stream_free(&s);
+    dataset_free(&d);
+}
+
+/* Writing on after a measurement is the same as writing all at once. */
+static void a_measurement_leaves_no_trace(void **state)
+{
+    struct dataset d = pictures();
+    struct method_spec spec = method_spec_default();
+    struct task task = task_of("drop0.25");
+    struct failure failure = {""};
+    double mse[2];
+    (void)state;
+    for (size_t l = 0; l < 3; l++)
+        spec.hidden[l] = 16;
+    spec.threads = 1;
+    spec.forget_every = 5;
+    spec.beta = 0.01;
+    for (size_t k = 0; k < 2; k++) {
+        struct stream s;
+        struct record record;
+        assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
+        if (k == 0) {
+            assert_int_equal(stream_advance(&s, 7, &failure), 0);
+            assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
+        }
+        assert_int_equal(stream_advance(&s, 12, &failure), 0);
+        assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
+        mse[k] = record_get(&record, "mse");
+        stream_free(&s);
+    }
+    assert_true(mse[0] == mse[1]);
+    dataset_free(&d);
+}
+
+static void every_method_goes_through_the_same_stream(void **state)
+{
+    struct dataset d = pictures();
+    struct task task = task_of("drop0.25");
+    struct failure failure = {""};
+    (void)state;
+    for (int kind = 0; kind < METHOD_KINDS; kind++) {
+        struct method_spec spec = method_spec_default();
+        struct stream s;
+        struct record record;
+        spec.kind = (enum method_kind)kind;
+        spec.iterations = 20;
+        for (size_t l = 0; l < 3; l++)
+            spec.hidden[l] = 16;
+        assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
+        assert_int_equal(stream_advance(&s, 8, &failure), 0);
+        assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
+        assert_true(isfinite(record_get(&record, "mse")));
+        assert_int_equal(isnan(record_get(&record, "above_stored")), kind != METHOD_BAYESPCN);
+        stream_free(&s);
+    }
+    dataset_free(&d);
+}
+
+/* ---- records */
+
+static void a_record_comes_back_as_it_was_saved(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX", path[64];
+    struct record record = {0}, back;
+    struct failure failure;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/r.txt", folder);
+    record_set(&record, "mse", 0.1);
+    record_set(&record, "mse", 1.0 / 3);
+    record_set(&record, "worst", INFINITY);
+    assert_int_equal(record_save(&record, path, &failure), 0);
+    assert_int_equal(record_load(&back, path), 0);
+    assert_int_equal(back.count, 2);
+    assert_true(record_get(&back, "mse") == 1.0 / 3);
+    assert_true(isinf(record_get(&back, "worst")));
+    assert_true(isnan(record_get(&back, "nothing")));
+    FILE *file = fopen(path, "w"); /* torn: the last line is missing */
+    fputs("mse 0.5\n", file);
+    fclose(file);
+    assert_int_equal(record_load(&back, path), -1);
+    unlink(path);
+    rmdir(folder);
+}
+
+/* ---- the paper's figures and the plans */
+
+static void the_papers_figures_are_where_they_should_be(void **state)
+{
+    double value, deviation;
+    (void)state;
+    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 1024, &value, &deviation), 0);
+    assert_true(value == 0.0337 && deviation == 0.0007);
+    assert_int_equal(paper_figure("depth", "tiny-imagenet", "white", "BayesPCN L4", 1024, &value, &deviation), 0);
+    assert_true(value == 12.4499);
+    assert_int_equal(paper_figure("high-noise", "cifar10", "mask", "MHN", 16, &value, &deviation), 0);
+    assert_true(value == 0.3361);
+    assert_int_equal(paper_figure("sigma", "cifar10", "mask", "5.0 0.005", 1024, &value, &deviation), 0);
+    assert_true(value == 6.8712 && isnan(deviation));
+    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 100, &value, &deviation), -1);
+}
+
+/* Every row that names a figure of the paper finds one at every length of the paper's tier. */
+static void every_row_of_the_plan_finds_its_figure(void **state)
+{
+    struct plan_request request = {.experiment = "all", .tier = TIER_PAPER};
+    struct plan plan;
+    struct failure failure;
+    size_t found = 0;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t r = 0; r < plan.table[k].rows; r++)
+            for (size_t c = 0; plan.table[k].row[r].paper_row[0] != '\0' && c < plan.table[k].columns; c++) {
+                static const char *const words[] = {"white", "drop", "mask"};
+                const struct table *t = &plan.table[k];
+                double value, deviation;
+                assert_int_equal(paper_figure(t->row[r].paper_table, t->dataset, words[t->task.kind], t->row[r].paper_row,
+                                              t->lengths[c], &value, &deviation), 0);
+                found++;
+            }
+    assert_true(found > 500);
+    plan_free(&plan);
+}
+
+static void cells_that_differ_have_different_keys(void **state)
+{
+    struct method_spec spec = method_spec_default(), other;
+    char a[KEY_ROOM], b[KEY_ROOM];
+    (void)state;
+    method_key(&spec, a, sizeof a);
+    assert_string_equal(a, "bayespcn-h256x3-gelu-n1-w1-x0.01-s0");
+    for (int change = 0; change < 8; change++) {
+        other = spec;
+        switch (change) {
+        case 0: other.hidden[1] = 128; break;
+        case 1: other.layers = 2; break;
+        case 2: other.activation = BPCN_RELU; break;
+        case 3: other.particles = 4; break;
+        case 4: other.sigma_x = 0.05; break;
+        case 5: other.minimizer = BPCN_ADAM; break;
+        case 6: other.forget_every = 64; other.beta = 0.001; break;
+        default: other.seed = 1;
+        }
+        method_key(&other, b, sizeof b);
+        assert_string_not_equal(a, b);
+    }
+}
+
+static void shared_cells_are_listed_once(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX", cells[64];
+    struct plan_request request = {.experiment = "all", .tier = TIER_QUICK, .datasets = "cifar10"};
+    struct plan plan;
+    struct job_list list;
+    struct failure failure;
+    size_t named = 0;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
+    for (size_t k = 0; k < plan.tables; k++)
+        named += plan.table[k].rows * plan.table[k].columns;
+    assert_true(list.cells < named);
+    for (size_t i = 0; i < list.cells; i++)
+        for (size_t j = 0; j < i; j++) {
+            char a[KEY_ROOM], b[KEY_ROOM];
+            cell_key(&list.cell[i], a, sizeof a);
+            cell_key(&list.cell[j], b, sizeof b);
+            assert_string_not_equal(a, b);
+        }
+    job_list_free(&list);
+    plan_free(&plan);
+    snprintf(cells, sizeof cells, "%s/cells", folder);
+    rmdir(cells);
+    rmdir(folder);
+}
+
+static void an_unknown_experiment_is_refused_with_a_sentence(void **state)
+{
+    struct plan_request request = {.experiment = "recal"};
+    struct plan plan;
+    struct failure failure;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), -1);
+    assert_non_null(strstr(failure.text, "recal"));
+    request = (struct plan_request){.experiment = "sigma", .datasets = "tiny-imagenet"};
+    assert_int_equal(plan_create(&request, &plan, &failure), -1);
+}
+
+static void a_figure_is_worse_only_beyond_deviation_and_ten_percent(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX";
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
+    struct plan plan;
+    struct job_list list;
+    struct failure failure;
+    struct cell cell;
+    char command[128];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
+    const struct table *t = &plan.table[0];
+    size_t row = 0;
+    while (strcmp(t->row[row].label, "bayespcn") != 0)
+        row++;
+    /* the paper: 0.0337 +- 0.0007 at 1024, so the line is 0.03777 */
+    static const double values[] = {0.0165, 0.0377, 0.0378};
+    for (size_t k = 0; k < 3; k++) {
+        struct record record = {0};
+        assert_true(plan_cell(&plan, t, row, 3, 0, &cell));
+        record_set(&record, "mse", values[k]);
+        assert_int_equal(cell_save(&list, &cell, &record, &failure), 0);
+        struct figure f = figure_of(&list, &plan, t, row, 3, "mse");
+        assert_int_equal(f.worse, k == 2);
+        assert_true(f.paper == 0.0337);
+    }
+    job_list_free(&list);
+    plan_free(&plan);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+int main(int argc, char **argv)
+{
+    data_dir = argc > 1 ? argv[1] : NULL;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_task_is_refused_with_a_sentence),
+        cmocka_unit_test(a_mask_hides_the_rightmost_columns_and_nothing_else),
+        cmocka_unit_test(dropout_takes_all_channels_of_a_pixel),
+        cmocka_unit_test(white_noise_has_the_deviation_asked_for_on_the_unit_scale),
+        cmocka_unit_test(corruption_depends_on_seed_image_and_task_alone),
+        cmocka_unit_test(an_error_counts_unknown_entries_only_when_there_is_a_mask),
+        cmocka_unit_test(identity_rows_are_the_papers_for_cifar10),
+        cmocka_unit_test(identity_rows_are_the_papers_for_tiny_imagenet),
+        cmocka_unit_test(mhn_rows_are_the_papers_for_cifar10_mask),
+        cmocka_unit_test(a_missing_dataset_says_what_to_get_and_where_it_goes),
+        cmocka_unit_test(the_list_of_tiny_imagenet_has_1280_names),
+        cmocka_unit_test(a_stream_measures_what_it_wrote),
+        cmocka_unit_test(a_measurement_leaves_no_trace),
+        cmocka_unit_test(every_method_goes_through_the_same_stream),
+        cmocka_unit_test(a_record_comes_back_as_it_was_saved),
+        cmocka_unit_test(the_papers_figures_are_where_they_should_be),
+        cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
+        cmocka_unit_test(cells_that_differ_have_different_keys),
+        cmocka_unit_test(shared_cells_are_listed_once),
+        cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
+        cmocka_unit_test(a_figure_is_worse_only_beyond_deviation_and_ten_percent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# reproduce from end to end on a fraction of the quick tier: synthetic images in the layout of
+# CIFAR-10, a run that is killed and goes on, every kind of output; and bpcn-mpi with two ranks.
+#
+# usage: tests/test_reproduce.sh BPCN [BPCN_MPI]
+set -eu
+
+bpcn=$1
+mpi=${2:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+OPENBLAS_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# 1060 smooth pictures: label, then red, green and blue planes of 32 x 32.
+mkdir -p "$work/data/cifar-10-batches-bin"
+awk 'BEGIN {
+    for (i = 0; i < 1060; i++) {
+        printf "%c", 1 + i % 9
+        for (c = 0; c < 3; c++) {
+            a = (i * 7 + c * 3) % 11; b = (i * 5 + c) % 13
+            for (y = 0; y < 32; y++)
+                for (x = 0; x < 32; x++)
+                    printf "%c", 64 + int(60 * (1 + sin(a + x * (i % 17 + 3) / 40) * cos(b + y * (i % 23 + 2) / 50)) / 2)
+        }
+    }
+}' > "$work/data/cifar-10-batches-bin/data_batch_1.bin"
+
+run() {
+    "$bpcn" reproduce "$@" --out "$work/out" --data-dir "$work/data" --datasets cifar10
+}
+
+# A run that is killed leaves whole cells, and the next one goes on.
+run recall --longest 16 --limit-queries 4 > /dev/null 2>&1 &
+child=$!
+sleep 1
+kill -9 "$child" 2> /dev/null || true
+wait "$child" 2> /dev/null || true
+sleep 2 # a process of the killed one may finish its job
+for cell in "$work"/out/cells/*.txt; do
+    [ -e "$cell" ] || continue
+    [ "$(tail -n 1 "$cell")" = end ] || fail "$cell is torn"
+done
+
+run recall --longest 16 --limit-queries 4 --jobs 2 > "$work/log" || fail "recall"
+for file in recall.csv recall.md report.html; do
+    [ -s "$work/out/$file" ] || fail "$file is missing"
+done
+grep -q '^# bpcn reproduce recall' "$work/out/recall.csv" || fail "the CSV does not say how it was made"
+grep -q '| bayespcn |' "$work/out/recall.md" || fail "the table has no row for bayespcn"
+grep -q "$work" "$work/out/recall.md" "$work/out/recall.csv" "$work/out/report.html" && fail "a path of this machine"
+if command -v gnuplot > /dev/null; then
+    [ -s "$work/out/plots/recall-cifar10-mask0.25.svg" ] || fail "there is no plot"
+    grep -q 'data:image/svg+xml' "$work/out/report.html" || fail "the report shows no plot"
+fi
+
+# A cell is computed once: the same command touches none of them.
+touch "$work/mark"
+sleep 1
+run recall --longest 16 --limit-queries 4 > /dev/null
+[ -z "$(find "$work/out/cells" -newer "$work/mark" -name '*.txt')" ] || fail "a cell was computed twice"
+
+# The figures leave numbers and pictures; the report shows the pictures only when asked.
+run oneshot --pictures > /dev/null || fail "oneshot"
+run generalization --longest 8 > /dev/null || fail "generalization"
+run samples --longest 4 > /dev/null || fail "samples"
+[ -n "$(ls "$work/out/pictures"/oneshot-*.png)" ] || fail "there is no picture"
+grep -q 'data:image/png' "$work/out/report.html" && fail "pictures in a report that should have none"
+run oneshot --pictures > /dev/null
+grep -q 'data:image/png' "$work/out/report.html" || fail "no pictures in a report that should have them"
+grep -q 'after_mask0.75' "$work/out/oneshot.md" || fail "oneshot leaves no numbers"
+
+# Mistakes get a sentence and a status.
+run nothing > /dev/null 2> "$work/log" && fail "an unknown experiment was accepted"
+grep -q 'no experiment called nothing' "$work/log" || fail "no sentence for an unknown experiment"
+"$bpcn" reproduce recall --out "$work/other" --data-dir "$work/none" > /dev/null 2> "$work/log" &&
+    fail "a missing dataset was accepted"
+grep -q 'missing' "$work/log" || fail "no sentence for a missing dataset"
+
+# eval: JSON, one object per line.
+"$bpcn" eval --data-dir "$work/data" --model nearest --length 8 --tasks white0.2,mask0.25 --json > "$work/log"
+[ "$(grep -c '^{"model": "nearest".*"mse": .*}$' "$work/log")" = 2 ] || fail "eval --json"
+"$bpcn" eval --data-dir "$work/data" --length 0 > /dev/null 2>&1 && fail "a length of 0 was accepted"
+
+# Two ranks give the cells that one process gives.
+if [ -n "$mpi" ]; then
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        mpirun --oversubscribe -n 2 "$mpi" reproduce recall --longest 16 --limit-queries 4 --out "$work/mpi" \
+        --data-dir "$work/data" --datasets cifar10 > "$work/log" 2>&1 || fail "bpcn-mpi: $(cat "$work/log")"
+    for cell in "$work"/out/cells/cifar10-nearest*T16*.txt "$work"/out/cells/cifar10-bayespcn-h96x3-gelu-n1-w1-x0.01-s0-T16*q4.txt; do
+        one=$(grep '^mse ' "$cell")
+        two=$(grep '^mse ' "$work/mpi/cells/$(basename "$cell")") || fail "$(basename "$cell") is missing under MPI"
+        awk -v a="${one#mse }" -v b="${two#mse }" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e-4) }' ||
+            fail "$(basename "$cell"): $one alone, $two under MPI"
+    done
+    [ -s "$work/mpi/report.html" ] || fail "bpcn-mpi wrote no report"
+fi
+echo "reproduce: all passed"
