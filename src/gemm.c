@@ -38,8 +38,9 @@ static void panel_range(const struct panels *p, size_t j, size_t *first, size_t 
     *last = p->shape == PANEL_UPPER && j + LANES < p->rows ? j + LANES : p->rows;
 }
 
-/* A kernel: sum [mr x 16] += a [mr x count] * b [count x 16]; a's rows are `stride` apart. */
-typedef void kernel(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES]);
+/* A kernel: out [mr x 16] (+)= a [mr x count] * b [count x 16]; a's rows are `stride` apart, out's
+   `columns`. */
+typedef void kernel(size_t count, const float *a, size_t stride, const float *b, int add, float *out, size_t columns);
 
 /* The kernels of one kind of CPU: tiles of `most` rows, of four, and of one. */
 struct kernels {
@@ -51,22 +52,30 @@ struct kernels {
 #define UNROLLED _Pragma("GCC unroll 12")
 
 static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a, size_t stride,
-                                                                const float *b, float (*sum)[LANES])
+                                                                const float *b, int add, float *out, size_t columns)
 {
+    float sum[4][LANES];
+    for (size_t r = 0; r < mr; r++)
+        for (size_t j = 0; j < LANES; j++)
+            sum[r][j] = add ? out[r * columns + j] : 0;
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < mr; r++)
             for (size_t j = 0; j < LANES; j++)
                 sum[r][j] += a[r * stride + k] * b[k * LANES + j];
+    for (size_t r = 0; r < mr; r++)
+        memcpy(out + r * columns, sum[r], sizeof sum[r]);
 }
 
-static void portable_four(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+static void portable_four(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                          size_t columns)
 {
-    tile_portable(4, count, a, stride, b, sum);
+    tile_portable(4, count, a, stride, b, add, out, columns);
 }
 
-static void portable_one(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+static void portable_one(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                         size_t columns)
 {
-    tile_portable(1, count, a, stride, b, sum);
+    tile_portable(1, count, a, stride, b, add, out, columns);
 }
 
 static const struct kernels portable = {"portable", 4, portable_four, portable_four, portable_one};
@@ -75,72 +84,78 @@ static const struct kernels portable = {"portable", 4, portable_four, portable_f
 #define AVX2 __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f")))
 
-AVX2 static inline __attribute__((always_inline)) void tile_avx2(int mr, size_t count, const float *a, size_t stride,
-                                                                 const float *b, float (*sum)[LANES])
+AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const float *a, size_t stride,
+                                                                 const float *b, int add, float *out, size_t columns)
 {
     __m256 left[6], right[6];
-    UNROLLED for (int r = 0; r < mr; r++)
+    UNROLLED for (size_t r = 0; r < mr; r++)
     {
-        left[r] = _mm256_loadu_ps(sum[r]);
-        right[r] = _mm256_loadu_ps(sum[r] + 8);
+        left[r] = add ? _mm256_loadu_ps(out + r * columns) : _mm256_setzero_ps();
+        right[r] = add ? _mm256_loadu_ps(out + r * columns + 8) : _mm256_setzero_ps();
     }
     for (size_t k = 0; k < count; k++) {
         __m256 b0 = _mm256_loadu_ps(b + k * LANES), b1 = _mm256_loadu_ps(b + k * LANES + 8);
-        UNROLLED for (int r = 0; r < mr; r++)
+        UNROLLED for (size_t r = 0; r < mr; r++)
         {
-            __m256 x = _mm256_broadcast_ss(a + (size_t)r * stride + k);
+            __m256 x = _mm256_broadcast_ss(a + r * stride + k);
             left[r] = _mm256_fmadd_ps(x, b0, left[r]);
             right[r] = _mm256_fmadd_ps(x, b1, right[r]);
         }
     }
-    UNROLLED for (int r = 0; r < mr; r++)
+    UNROLLED for (size_t r = 0; r < mr; r++)
     {
-        _mm256_storeu_ps(sum[r], left[r]);
-        _mm256_storeu_ps(sum[r] + 8, right[r]);
+        _mm256_storeu_ps(out + r * columns, left[r]);
+        _mm256_storeu_ps(out + r * columns + 8, right[r]);
     }
 }
 
-AVX2 static void avx2_six(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+AVX2 static void avx2_six(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                          size_t columns)
 {
-    tile_avx2(6, count, a, stride, b, sum);
+    tile_avx2(6, count, a, stride, b, add, out, columns);
 }
 
-AVX2 static void avx2_four(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+AVX2 static void avx2_four(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                           size_t columns)
 {
-    tile_avx2(4, count, a, stride, b, sum);
+    tile_avx2(4, count, a, stride, b, add, out, columns);
 }
 
-AVX2 static void avx2_one(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+AVX2 static void avx2_one(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                          size_t columns)
 {
-    tile_avx2(1, count, a, stride, b, sum);
+    tile_avx2(1, count, a, stride, b, add, out, columns);
 }
 
-AVX512 static inline __attribute__((always_inline)) void tile_avx512(int mr, size_t count, const float *a,
-                                                                     size_t stride, const float *b, float (*sum)[LANES])
+AVX512 static inline __attribute__((always_inline)) void
+tile_avx512(size_t mr, size_t count, const float *a, size_t stride, const float *b, int add, float *out, size_t columns)
 {
-    __m512 total[MOST_ROWS];
-    UNROLLED for (int r = 0; r < mr; r++) total[r] = _mm512_loadu_ps(sum[r]);
+    __m512 sum[MOST_ROWS];
+    UNROLLED for (size_t r = 0; r < mr; r++) sum[r] = add ? _mm512_loadu_ps(out + r * columns) : _mm512_setzero_ps();
     for (size_t k = 0; k < count; k++) {
         __m512 row = _mm512_loadu_ps(b + k * LANES);
-        UNROLLED for (int r = 0; r < mr; r++) total[r] =
-            _mm512_fmadd_ps(_mm512_set1_ps(a[(size_t)r * stride + k]), row, total[r]);
+        UNROLLED for (size_t r = 0; r < mr; r++) sum[r] =
+            _mm512_fmadd_ps(_mm512_set1_ps(a[r * stride + k]), row, sum[r]);
     }
-    UNROLLED for (int r = 0; r < mr; r++) _mm512_storeu_ps(sum[r], total[r]);
+    UNROLLED for (size_t r = 0; r < mr; r++) _mm512_storeu_ps(out + r * columns, sum[r]);
 }
 
-AVX512 static void avx512_twelve(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+AVX512 static void avx512_twelve(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                                 size_t columns)
 {
-    tile_avx512(12, count, a, stride, b, sum);
+    tile_avx512(12, count, a, stride, b, add, out, columns);
 }
 
-AVX512 static void avx512_four(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+AVX512 static void avx512_four(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                               size_t columns)
 {
-    tile_avx512(4, count, a, stride, b, sum);
+    tile_avx512(4, count, a, stride, b, add, out, columns);
 }
 
-AVX512 static void avx512_one(size_t count, const float *a, size_t stride, const float *b, float (*sum)[LANES])
+AVX512 static void avx512_one(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
+                              size_t columns)
 {
-    tile_avx512(1, count, a, stride, b, sum);
+    tile_avx512(1, count, a, stride, b, add, out, columns);
 }
 
 static const struct kernels avx2 = {"avx2", 6, avx2_six, avx2_four, avx2_one};
@@ -163,18 +178,24 @@ const char *panels_kernel(void)
     return choose()->name;
 }
 
-/* Rows [i, i + mr) and the panel at column j, over the stretch [first, last) of k. */
+/* Rows [i, i + mr) and the panel at column j, over the stretch [first, last) of k. The last panel
+   may be narrower than its kernel: that one goes through a tile of its own. */
 static void cell(kernel *run, size_t mr, const struct panels *p, size_t i, size_t j, size_t first, size_t last, int add,
                  const float *a, float *out)
 {
-    float sum[MOST_ROWS][LANES];
-    size_t width = p->columns - j < LANES ? p->columns - j : LANES;
-    memset(sum, 0, mr * sizeof *sum);
-    for (size_t r = 0; add && r < mr; r++)
-        memcpy(sum[r], out + (i + r) * p->columns + j, width * sizeof *out);
-    run(last - first, a + i * p->rows + first, p->rows, p->data + j * p->rows + first * LANES, sum);
+    const float *rows = a + i * p->rows + first, *panel = p->data + j * p->rows + first * LANES;
+    size_t width = p->columns - j;
+    out += i * p->columns + j;
+    if (width >= LANES) {
+        run(last - first, rows, p->rows, panel, add, out, p->columns);
+        return;
+    }
+    float tile[MOST_ROWS * LANES] = {0};
     for (size_t r = 0; r < mr; r++)
-        memcpy(out + (i + r) * p->columns + j, sum[r], width * sizeof *out);
+        memcpy(tile + r * LANES, out + r * p->columns, width * sizeof *out);
+    run(last - first, rows, p->rows, panel, add, tile, LANES);
+    for (size_t r = 0; r < mr; r++)
+        memcpy(out + r * p->columns, tile + r * LANES, width * sizeof *out);
 }
 
 /* All rows for one panel and stretch. */

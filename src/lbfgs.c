@@ -38,14 +38,14 @@ struct row {
 };
 
 struct pool {
-    struct row *row;              /* [rows] */
-    real *vectors;                /* behind the rows' pointers */
-    size_t *active;               /* [batch]: rows in this round */
-    size_t *indices;              /* [batch]: their numbers for the objective */
-    size_t *joint;                /* [2 batch]: rows preconditioned together */
-    real *points, *grads;         /* [batch x dim] */
-    real *vectors_in, *points_in; /* [2 batch x dim]: of the rows preconditioned together */
-    double *energies;             /* [batch] */
+    struct row *row;                    /* [rows] */
+    real *vectors;                      /* behind the rows' pointers */
+    size_t *active;                     /* [batch]: rows in this round */
+    size_t *indices;                    /* [batch]: their numbers for the objective */
+    size_t *joint;                      /* [batch]: their numbers */
+    real *points, *grads;               /* [batch x dim] */
+    real *joint_vectors, *joint_points; /* [batch x dim]: of the rows preconditioned together */
+    double *energies;                   /* [batch] */
 };
 
 static void pool_free(struct pool *pool)
@@ -63,16 +63,16 @@ static int pool_allocate(struct pool *pool, size_t batch, size_t dim, int dense)
     const size_t per_row = 3 + 2 * HISTORY;
     pool->row = alloc_zeroed(batch, sizeof *pool->row);
     pool->vectors = alloc_zeroed(batch, per_row * dim * sizeof *pool->vectors);
-    pool->active = alloc_zeroed(batch, 4 * sizeof *pool->active);
-    pool->points = alloc_zeroed(batch, (dense ? 6 : 2) * dim * sizeof *pool->points);
+    pool->active = alloc_zeroed(batch, 3 * sizeof *pool->active);
+    pool->points = alloc_zeroed(batch, (dense ? 4 : 2) * dim * sizeof *pool->points);
     pool->energies = alloc_zeroed(batch, sizeof *pool->energies);
     if (!pool->row || !pool->vectors || !pool->active || !pool->points || !pool->energies)
         return -1;
     pool->indices = pool->active + batch;
     pool->joint = pool->active + 2 * batch;
     pool->grads = pool->points + batch * dim;
-    pool->vectors_in = pool->points + 2 * batch * dim;
-    pool->points_in = pool->points + 4 * batch * dim;
+    pool->joint_vectors = pool->points + 2 * batch * dim;
+    pool->joint_points = pool->points + 3 * batch * dim;
     for (size_t i = 0; i < batch; i++) {
         real *v = pool->vectors + i * per_row * dim;
         pool->row[i].grad = v;
@@ -130,32 +130,29 @@ static void middle_diagonal(struct row *r, const struct objective *o)
         r->direction[j] *= (real)-factor * r->scale[j];
 }
 
-/* The middle for all rows that are preconditioned together, each fitted to its newest pair. */
+/* The middle for all rows that are preconditioned together. */
 static void middle_dense(struct pool *pool, size_t active, const struct objective *o)
 {
     size_t n = 0, dim = o->dim, bytes = dim * sizeof(real);
     for (size_t i = 0; i < active; i++) {
         const struct row *r = &pool->row[pool->active[i]];
-        for (size_t part = 0; r->turning && r->dense && part < (r->pairs > 0 ? 2 : 1); part++) {
-            memcpy(pool->vectors_in + n * dim, part ? r->changes + r->newest * dim : r->direction, bytes);
-            memcpy(pool->points_in + n * dim, r->point, bytes);
-            pool->joint[n++] = r->index;
-        }
+        if (!r->turning || !r->dense)
+            continue;
+        memcpy(pool->joint_vectors + n * dim, r->direction, bytes);
+        memcpy(pool->joint_points + n * dim, r->point, bytes);
+        pool->joint[n++] = r->index;
     }
     if (n == 0)
         return;
-    o->precondition(o->context, n, pool->joint, pool->points_in, pool->vectors_in);
-    const real *out = pool->vectors_in;
+    o->precondition(o->context, n, pool->joint, pool->joint_points, pool->joint_vectors);
+    const real *out = pool->joint_vectors;
     for (size_t i = 0; i < active; i++) {
         struct row *r = &pool->row[pool->active[i]];
         if (!r->turning || !r->dense)
             continue;
-        double factor = 1;
-        if (r->pairs > 0)
-            factor = 1 / (r->inverse[r->newest] * dot(dim, r->changes + r->newest * dim, out + dim));
         for (size_t j = 0; j < dim; j++)
-            r->direction[j] = (real)-factor * out[j];
-        out += (r->pairs > 0 ? 2 : 1) * dim;
+            r->direction[j] = -out[j];
+        out += dim;
     }
 }
 

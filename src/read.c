@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
-enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 25, MOST_ITERATIONS = 400 };
+enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 
 /* A search in progress: which rows, and what their stages are. */
@@ -58,7 +58,8 @@ static double mean_square(const struct reader *r, size_t i)
     return sum / (double)dim;
 }
 
-/* The noise that best explains what the code leaves over; starts as if all were noise. */
+/* The noise that best explains what the code leaves over, of which its own freedom has taken a
+   part; starts as if all were noise. */
 static int estimate_noise(struct search *s, size_t i, size_t number, struct stage *stage)
 {
     struct problem *p = s->reader->problem;
@@ -71,7 +72,8 @@ static int estimate_noise(struct search *s, size_t i, size_t number, struct stag
     }
     if (s->settled[i])
         return 0;
-    double before = p->extra[i], now = fmax(0, fit->squares / p->count[i] - fit->variance);
+    double before = p->extra[i], free = p->count[i] - fmin((double)p->model->widest_hidden, 0.5 * p->count[i]);
+    double now = fmax(0, fit->squares / free - fit->variance);
     p->extra[i] = now;
     s->settled[i] = number >= ESTIMATES || fabs(now - before) <= 0.02 * before;
     if (s->settled[i])
@@ -154,13 +156,12 @@ static void precondition_level(struct part *part, size_t n, const size_t *rows, 
         memcpy(vectors + taken[i] * code, lane->vectors + i * code, bytes);
 }
 
-/* Two vectors at most for each of BATCH rows. */
 static void precondition(void *context, size_t n, const size_t *rows, const real *points, real *vectors)
 {
     struct part *part = context;
     const struct search *s = part->search;
-    int level[2 * BATCH];
-    unsigned char done[2 * BATCH] = {0};
+    int level[BATCH];
+    unsigned char done[BATCH] = {0};
     for (size_t i = 0; i < n; i++)
         level[i] = preconditioner_level(s->preconditioner, s->reader->problem->extra[s->subset[part->first + rows[i]]]);
     for (size_t i = 0; i < n; i++)
