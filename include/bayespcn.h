@@ -18,7 +18,8 @@
  *     failure bpcn_memory_error() gives one sentence that says what was wrong and where, and the
  *     memory is as it was before the call (a write of several rows keeps the rows before the bad
  *     one and says how many).
- *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers.
+ *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers. The
+ *     model expects entries of about 1; beyond 1e15 they are refused.
  *   - Structs that carry `size` may grow at their end in later versions; get them from the
  *     matching _default() function, which sets it.
  *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
@@ -211,8 +212,9 @@ typedef struct bpcn_read_info {
     double energy;      /* the objective at its minimum */
     double log_density; /* log predictive density of the known entries and the code; = -energy */
     double familiarity; /* 0 (never seen anything like it) .. 1 (known): the share of the answer's
-                           variance that is not ignorance of the weights, s_x^2 / s_0, discounted
-                           by the discrepancy on the known entries */
+                            variance that is not ignorance of the weights, sigma^2 / s_0, divided by
+                            the discrepancy on the known entries where that exceeds what s_0 and the
+                            noise given allow. Noise that is only estimated counts as discrepancy. */
     double noise;       /* standard deviation assumed or estimated for the known entries */
     double residual;    /* root mean square discrepancy on the known entries */
     size_t evaluations; /* energy and gradient evaluations */

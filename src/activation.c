@@ -9,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* exp(x) for x <= 0: 2^k e^r with |r| <= log(2)/2, e^r by a polynomial with relative error 4e-9.
-   Below -87 it is set to e^-87 = 1e-38, which the callers multiply by something small. */
+/* exp(x) for x <= 0: 2^k e^r with |r| <= log(2)/2, e^r by a polynomial with relative error 4e-9;
+   0 below -87. */
 static inline float exp_negative(float x)
 {
+    float inside = x < -87.0f ? 0.0f : 1.0f;
     x = x < -87.0f ? -87.0f : x;
     float k = (x * 1.44269504f + 12582912.0f) - 12582912.0f; /* to the nearest integer */
     float r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
@@ -22,10 +23,10 @@ static inline float exp_negative(float x)
     p = p * r + 1.666651846e-01f;
     p = p * r + 4.999998860e-01f;
     p = 1.0f + r + r * r * p;
-    int32_t bits = ((int32_t)k + 127) << 23;
+    int32_t bits = ((int32_t)(k > -127.0f ? k : -127.0f) + 127) << 23; /* NaN goes with p */
     float scale;
     memcpy(&scale, &bits, sizeof scale);
-    return p * scale;
+    return p * scale * inside;
 }
 
 /* Phi(-a) exp(a^2/2) for a >= 0, the Mills ratio over sqrt(2 pi), as a polynomial in

@@ -4,9 +4,9 @@
 
 #include "bayespcn.h"
 
-/* z = f(x) and slope = f'(x), elementwise. `leak` is the slope of ReLU below zero, 0 but for
-   inference on its way from a linear network (schedule.h); the others do not look at it. float32: within 2e-7 of the
-   exact value (absolute, and relative for GELU's left tail); float64: by the C library's erf, exp and tanh. */
+/* z = f(x) and slope = f'(x), elementwise. float32: within 3e-7 of the exact value; float64: by the C
+   library's erf, exp and tanh. `leak` is the slope of ReLU below zero, 0 but for inference on its
+   way from a linear network (schedule.h); the others do not look at it. */
 void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope);
 void activate_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope);
 

@@ -9,7 +9,8 @@ bpcn_status core_energy(const struct model *model, const struct energy_request *
     struct read_request read = {
         .query = request->x, .known = request->known, .n = request->n, .options = request->options};
     size_t code = model->code_dim, dim = model->width[0];
-    double noise = fmax(0, request->options.noise), extra = noise * noise;
+    int marginal = objective_of(model, &request->options) == BPCN_OBJECTIVE_MARGINAL;
+    double noise = marginal ? fmax(0, request->options.noise) : 0, extra = noise * noise;
     struct workspace *work = workspace_create(model, 1, request->grad_x != NULL, NULL);
     bpcn_status status = BPCN_NO_MEMORY;
     if (reader_create(&r, model, &read) == 0 && work != NULL) {

@@ -235,7 +235,7 @@ static bpcn_status model_read(const void *self, const float *query, const unsign
 static size_t model_size(const void *self)
 {
     const bpcn_memory *memory = self;
-    return sizeof *memory + model_bytes(memory->model);
+    return memory == NULL ? 0 : sizeof *memory + model_bytes(memory->model);
 }
 
 static const char *model_error(const void *self)

@@ -58,7 +58,9 @@ static bpcn_status check_pointer(const void *pointer, const char *what)
     return pointer == NULL ? fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
 }
 
-/* Rows of dim floats: finite wherever they are known. */
+static const float largest = 1e15f; /* entry: its products with weights of its size fit float32 */
+
+/* Rows of dim floats: numbers of a sensible size wherever they are known. */
 static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n)
 {
     size_t dim = m->model->width[0];
@@ -66,8 +68,11 @@ static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsign
         return fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < dim; j++)
-            if (!isfinite(x[i * dim + j]) && (known == NULL || known[i * dim + j]))
-                return fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j, isnan(x[i * dim + j]) ? "NaN" : "infinite");
+            if (!(fabsf(x[i * dim + j]) <= largest) && (known == NULL || known[i * dim + j]))
+                return fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j,
+                            isnan(x[i * dim + j])   ? "NaN"
+                            : isinf(x[i * dim + j]) ? "infinite"
+                                                    : "too large");
     return BPCN_OK;
 }
 
@@ -266,6 +271,9 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
         status = check_pointer(energy, "the pointer for the energies");
     if (status == BPCN_OK && memory->model->code_dim > 0)
         status = check_pointer(codes, "the pointer to the codes");
+    for (size_t j = 0; status == BPCN_OK && j < n * memory->model->code_dim; j++)
+        if (!(fabsf(codes[j]) <= largest))
+            return fail(BPCN_INVALID, "entry %zu of the codes is not a number, or too large", j);
     if (status != BPCN_OK)
         return status;
     const struct model *model = memory->model;

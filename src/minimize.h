@@ -14,8 +14,8 @@ struct stage {
     double tolerance;  /* progress in the energy that counts as none */
 };
 
-/* Energies are in the 10,000s; a thousandth of a nat changes no answer. */
-#define ENERGY_TOLERANCE 1e-3
+/* Energies are in the 10,000s and trustworthy to about 1e-4 nats in float32. */
+#define ENERGY_TOLERANCE 1e-4
 
 struct objective {
     void *context;

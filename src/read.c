@@ -28,7 +28,7 @@ struct search {
     struct reader *reader;
     const size_t *subset;   /* row of the minimiser -> row of the reader */
     unsigned char *settled; /* [n]: the noise estimate no longer moves */
-    enum { ANNEAL, GIVEN, ESTIMATE, POLISH } plan;
+    enum { ANNEAL, ESTIMATE, POLISH } plan;
     double given;                          /* noise variance of the known entries */
     struct norms norms;                    /* of the particle searched */
     struct preconditioner *preconditioner; /* likewise; NULL: the diagonal will do */
@@ -72,7 +72,8 @@ static int estimate_noise(struct search *s, size_t i, size_t number, struct stag
     }
     if (s->settled[i])
         return 0;
-    double before = p->extra[i], free = p->count[i] - fmin((double)p->model->widest_hidden, 0.5 * p->count[i]);
+    double spanned = fmin((double)p->model->writes, (double)p->model->widest_hidden);
+    double before = p->extra[i], free = p->count[i] - fmin(spanned, 0.5 * p->count[i]);
     double now = fmax(0, fit->squares / free - fit->variance);
     p->extra[i] = now;
     s->settled[i] = number >= ESTIMATES || fabs(now - before) <= 0.02 * before;
@@ -107,9 +108,6 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
         return anneal(s, i, number, part->lane, point, stage);
     case ESTIMATE:
         return estimate_noise(s, i, number, stage);
-    case GIVEN:
-        s->reader->problem->extra[i] = s->given;
-        break;
     case POLISH:
         break;
     }
@@ -295,6 +293,35 @@ static struct preconditioner *make_preconditioner(const struct reader *r, const 
                                  same_mask(r->request, dim) ? r->request->known : NULL, share, p->team);
 }
 
+/* Minimises the rows of t->subset in the particle chosen, all from its start, and keeps what is
+   better. */
+static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows, int first)
+{
+    if (rows == 0)
+        return BPCN_OK;
+    s->subset = t->subset;
+    start_rows(r, &r->model->particles[k], rows, t->points);
+    bpcn_status status = minimize(s, rows, t->points, t->outcome);
+    for (size_t at = 0; status == BPCN_OK && at < rows; at++)
+        keep_better(r, t, at, k, first);
+    return status;
+}
+
+/* Rows that the annealing has led to a code that the particle knows little about get a second
+   attempt, without it. Things that were written do not end there. */
+static bpcn_status second_attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
+{
+    const double doubtful = 4 * noise_variance(r->model, 0);
+    size_t again = 0;
+    for (size_t at = 0; at < rows; at++)
+        if (r->problem->fit[t->subset[at] * (r->model->options.layers + 1)].variance > doubtful)
+            t->subset[again++] = t->subset[at];
+    s->plan = POLISH;
+    bpcn_status status = attempt(r, s, t, k, again, 0);
+    s->plan = ANNEAL;
+    return status;
+}
+
 /* Searches particle k for every row that it could win. */
 static bpcn_status search_particle(struct reader *r, struct search *s, struct trial *t, size_t k, int first)
 {
@@ -304,20 +331,16 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     for (size_t i = 0; i < r->request->n; i++)
         if (first || log_w[k] - least_energy(r, particle, i) > log_w[r->particle[i]] - r->outcome[i].energy)
             t->subset[rows++] = i;
-    if (rows == 0)
-        return BPCN_OK;
-    bpcn_status status = problem_choose(r->problem, particle);
-    if (status != BPCN_OK)
+    bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
+    if (rows == 0 || status != BPCN_OK)
         return status;
-    s->subset = t->subset;
     norms_compute(r->model, particle, &s->norms);
-    start_rows(r, particle, rows, t->points);
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
-    status = minimize(s, rows, t->points, t->outcome);
+    status = attempt(r, s, t, k, rows, first);
+    if (status == BPCN_OK && s->plan == ANNEAL)
+        status = second_attempt(r, s, t, k, rows);
     preconditioner_free(s->preconditioner);
     s->preconditioner = NULL;
-    for (size_t at = 0; status == BPCN_OK && at < rows; at++)
-        keep_better(r, t, at, k, first);
     return status;
 }
 
@@ -424,7 +447,7 @@ static bpcn_status search(struct reader *r)
     const bpcn_read_options *o = &r->request->options;
     int marginal = objective_of(r->model, o) == BPCN_OBJECTIVE_MARGINAL, masked = r->request->known != NULL;
     struct search s = {.reader = r, .given = marginal && o->noise > 0 ? o->noise * o->noise : 0};
-    s.plan = masked || !marginal ? ANNEAL : o->noise < 0 ? ESTIMATE : GIVEN;
+    s.plan = marginal && !masked && o->noise < 0 ? ESTIMATE : ANNEAL;
     bpcn_status status = BPCN_NO_MEMORY;
     if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
         s.settled = t.settled;

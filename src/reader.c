@@ -193,15 +193,17 @@ static size_t responsible(struct reader *r, size_t i)
 }
 
 /* 1 for an answer of which nothing is unknown but the noise, and which explains the query as well
-   as noise allows; towards 0 as the weights along its code are unexplored or the query disagrees. */
-static double familiarity(double noise, const struct fit *fit, double extra, double count)
+   as noise allows; towards 0 as the weights along its code are unexplored or the query disagrees.
+   Noise that was estimated counts as disagreement: the query alone cannot tell it from novelty. */
+static double familiarity(double noise, const struct fit *fit, double given, double count)
 {
-    double discrepancy = count > 0 ? fit->squares / (count * (fit->variance + extra)) : 0;
+    double discrepancy = count > 0 ? fit->squares / (count * (fit->variance + given)) : 0;
     return noise / fit->variance / fmax(1, discrepancy);
 }
 
 static void report_row(const struct reader *r, size_t i)
 {
+    double given = fmax(0, r->request->options.noise);
     const struct problem *p = r->problem;
     size_t dim = r->model->width[0];
     const struct fit *fit = p->fit + i * (r->model->options.layers + 1);
@@ -209,7 +211,7 @@ static void report_row(const struct reader *r, size_t i)
     r->request->info[i] = (bpcn_read_info){
         .energy = r->outcome[i].energy,
         .log_density = -r->outcome[i].energy,
-        .familiarity = familiarity(noise_variance(r->model, 0), fit, p->extra[i], (double)known),
+        .familiarity = familiarity(noise_variance(r->model, 0), fit, given * given, (double)known),
         .noise = sqrt(p->extra[i]),
         .residual = known > 0 ? sqrt(fit->squares / (double)known) : 0,
         .evaluations = r->outcome[i].evaluations,

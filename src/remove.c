@@ -23,6 +23,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EXPECTED_ITERATIONS = 2000 };
 static const double most_deviations = 3; /* of the noise, root mean square over the row */
@@ -159,9 +160,8 @@ bpcn_status core_remove(struct model *model, const void *x)
     if (status == BPCN_OK) {
         for (size_t k = 0; k < particles; k++)
             take_back(&r, k);
-        for (size_t k = 0; k < particles; k++)
-            model->log_weights[k] = r.log_weights[k];
-        normalize_log_weights(particles, model->log_weights);
+        if (normalize_log_weights(particles, r.log_weights) == 0)
+            memcpy(model->log_weights, r.log_weights, particles * sizeof *r.log_weights);
         model->deletes++;
     }
     remover_free(&r);

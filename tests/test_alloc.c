@@ -28,7 +28,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
         return NULL;
     void *pointer = __real_aligned_alloc(alignment, size);
     if (pointer == NULL || live_count == MOST_LIVE)
-        abort(); /* the machine itself ran out, or the table is too small */
+        abort();                 /* the machine itself ran out, or the table is too small */
     memset(pointer, 0xA5, size); /* nothing may rest on fresh memory being zero */
     return live[live_count++] = pointer;
 }

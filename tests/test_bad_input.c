@@ -97,11 +97,11 @@ static bpcn_status create(const bpcn_options *o)
     return status;
 }
 
-#define refuses_option(field, value) \
-    do { \
-        bpcn_options wrong = valid(); \
-        wrong.field = (value); \
-        refuses(NULL, #field, create(&wrong)); \
+#define refuses_option(field, value)                                                                                   \
+    do {                                                                                                               \
+        bpcn_options wrong = valid();                                                                                  \
+        wrong.field = (value);                                                                                         \
+        refuses(NULL, #field, create(&wrong));                                                                         \
     } while (0)
 
 static void create_refuses_bad_shapes(void **state)
@@ -340,8 +340,7 @@ static void read_refuses_bad_arguments(void **state)
     refuses(s, "row 1, entry 2 is NaN", bpcn_memory_read(s->memory, x, s->known, 2, NULL, s->out, NULL));
     refuses(s, "row 1, entry 2 is NaN", bpcn_memory_infer(s->memory, x, NULL, 2, NULL, s->codes, NULL));
     refuses(s, "row 1, entry 2 is NaN", bpcn_memory_score(s->memory, x, NULL, 2, s->energy));
-    refuses(s, "row 1, entry 2 is NaN",
-            bpcn_memory_energy(s->memory, x, NULL, s->codes, 2, NULL, s->energy, NULL));
+    refuses(s, "row 1, entry 2 is NaN", bpcn_memory_energy(s->memory, x, NULL, s->codes, 2, NULL, s->energy, NULL));
     s->known[6] = 0;
     assert_ok(bpcn_memory_read(s->memory, x, s->known, 2, NULL, s->out, NULL));
 }
@@ -413,7 +412,7 @@ static void huge_queries_fail_cleanly_or_are_answered(void **state)
             assert_ok(bpcn_memory_set_minimizer(s->memory, (bpcn_minimizer)minimizer));
             s->memory->model->options.rounds = 2;
             bpcn_status status = bpcn_memory_read(s->memory, x, NULL, 2, NULL, s->out, NULL);
-            assert_true(status == BPCN_OK || status == BPCN_NUMERIC);
+            assert_true(status == BPCN_OK || status == BPCN_NUMERIC || (size > 1e15f && status == BPCN_INVALID));
             for (size_t j = 0; status == BPCN_OK && j < 2 * DIM; j++)
                 assert_true(isfinite(s->out[j]));
             assert_true(snapshot_same(s->before, s->memory));

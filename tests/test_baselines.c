@@ -312,35 +312,50 @@ static void offline_training_recalls_what_one_step_each_does_not(void **state)
     assert_true(error[GPCN_OFFLINE] < 0.2 * error[GPCN_ONLINE]);
 }
 
-/* Warm-started training (a few iterations from the last codes) against inference from scratch at every step. */
-static void warm_training_reaches_the_energies_of_full_inference(void **state)
+/* The mean energy of the items after training from the prior of a seed. */
+static double trained_energy(uint64_t seed, size_t iterations, size_t warm)
 {
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *g;
     float x32[ITEMS * DIM];
-    double x[ITEMS * DIM], energy[2];
-    (void)state;
-    fill(x32, ITEMS * DIM, 12);
+    double x[ITEMS * DIM], codes[ITEMS * 20], energies[ITEMS], mean = 0;
+    fill(x32, ITEMS * DIM, 100 + seed);
     for (size_t j = 0; j < ITEMS * DIM; j++)
         x[j] = (double)x32[j];
-    for (size_t k = 0; k < 2; k++) {
-        struct gpcn_options o = gpcn_options_default();
-        struct gpcn *g;
-        double codes[ITEMS * 20], energies[ITEMS];
-        o.dim = DIM;
-        o.layers = 2;
-        o.hidden[0] = 12;
-        o.hidden[1] = 8;
-        o.iterations = 1024;
-        o.warm = k == 0 ? 5 : 0;
-        assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
-        assert_int_equal(gpcn_train(g, x, ITEMS, NULL), BPCN_OK);
-        assert_int_equal(gpcn_infer(g, x, NULL, ITEMS, 0, codes, energies, NULL), BPCN_OK);
-        energy[k] = 0;
-        for (size_t i = 0; i < ITEMS; i++)
-            energy[k] += energies[i] / ITEMS;
-        gpcn_free(g);
+    o.dim = DIM;
+    o.layers = 2;
+    o.hidden[0] = 12;
+    o.hidden[1] = 8;
+    o.seed = seed;
+    o.iterations = iterations;
+    o.warm = warm;
+    assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
+    assert_int_equal(gpcn_train(g, x, ITEMS, NULL), BPCN_OK);
+    assert_int_equal(gpcn_infer(g, x, NULL, ITEMS, 0, codes, energies, NULL), BPCN_OK);
+    for (size_t i = 0; i < ITEMS; i++)
+        mean += energies[i] / ITEMS;
+    gpcn_free(g);
+    return mean;
+}
+
+/* Warm-started training as it is by default, against inference from scratch at every step. At first the two go the
+   same way: over 12 seeds they differed by 0.4 % at most after 16 steps. Later training is chaotic, and rounding
+   alone parts single runs, so the means over seeds are compared: after 1024 steps a run deviates by 5 to 6 nats,
+   the difference of two means of 8 by 2.7, and three times that is allowed. (Energies begin at 40,000.) */
+static void warm_training_reaches_the_energies_of_full_inference(void **state)
+{
+    enum { SEEDS = 8 };
+    size_t warm = gpcn_options_default().warm;
+    double warm_mean = 0, full_mean = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        double full = trained_energy(seed, 16, 0);
+        assert_true(fabs(trained_energy(seed, 16, warm) - full) < 0.01 * fabs(full));
+        warm_mean += trained_energy(seed, 1024, warm) / SEEDS;
+        full_mean += trained_energy(seed, 1024, 0) / SEEDS;
     }
-    /* from 37,800 nats before training to about -50; the paths differ in rounding, 5 nats allow for it */
-    assert_true(energy[1] < 0 && energy[0] < energy[1] + 5);
+    assert_true(full_mean < 0);
+    assert_true(warm_mean < full_mean + 8);
 }
 
 static void samples_are_the_same_for_the_same_draw(void **state)

@@ -32,7 +32,8 @@ static double left_over(const struct naive *before, const struct naive *with, co
         for (size_t l = 0; l < before->options.layers; l++) {
             const struct naive_particle *p = &before->particles[k], *q = &with->particles[k], *r = &after->particles[k];
             size_t above = before->width[l + 1], n = above * (covariance ? above : before->width[l]);
-            const double *a = covariance ? p->covariance[l] : p->mean[l], *b = covariance ? q->covariance[l] : q->mean[l];
+            const double *a = covariance ? p->covariance[l] : p->mean[l],
+                         *b = covariance ? q->covariance[l] : q->mean[l];
             change = fmax(change, greatest_difference(n, a, b));
             rest = fmax(rest, greatest_difference(n, a, covariance ? r->covariance[l] : r->mean[l]));
         }

@@ -22,8 +22,8 @@ static const struct {
     int masked;
     double noise;
 } settings[] = {
-    {BPCN_OBJECTIVE_MARGINAL, 0, 0}, {BPCN_OBJECTIVE_MARGINAL, 0, 0.7}, {BPCN_OBJECTIVE_MARGINAL, 1, 0},
-    {BPCN_OBJECTIVE_MARGINAL, 1, 0.7}, {BPCN_OBJECTIVE_PAPER, 0, 0}, {BPCN_OBJECTIVE_PAPER, 1, 0},
+    {BPCN_OBJECTIVE_MARGINAL, 0, 0},   {BPCN_OBJECTIVE_MARGINAL, 0, 0.7}, {BPCN_OBJECTIVE_MARGINAL, 1, 0},
+    {BPCN_OBJECTIVE_MARGINAL, 1, 0.7}, {BPCN_OBJECTIVE_PAPER, 0, 0},      {BPCN_OBJECTIVE_PAPER, 1, 0},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "job.h"
-#include "output.h"
+#include "results.h"
 #include "paper_figures.h"
 #include "reproduce.h"
 #include "stream.h"
@@ -30,8 +30,8 @@ static const char *data_dir;
 /* Smooth random pictures within [-1, 1]. */
 static struct dataset pictures(void)
 {
-    struct dataset d = {.name = "pictures", .count = COUNT, .dim = SMALL, .height = SIDE, .width = SIDE,
-                        .channels = CHANNELS};
+    struct dataset d = {
+        .name = "pictures", .count = COUNT, .dim = SMALL, .height = SIDE, .width = SIDE, .channels = CHANNELS};
     d.pixels = calloc(COUNT, SMALL * sizeof *d.pixels);
     assert_non_null(d.pixels);
     uint64_t bits = 7;
@@ -44,7 +44,8 @@ static struct dataset pictures(void)
             }
             for (size_t p = 0; p < SIDE * SIDE; p++)
                 d.pixels[i * SMALL + c * SIDE * SIDE + p] =
-                    (float)(0.5 * sin(phase[0] + 0.7 * (double)(p % SIDE)) + 0.45 * sin(phase[1] + phase[2] * (double)(p / SIDE)));
+                    (float)(0.5 * sin(phase[0] + 0.7 * (double)(p % SIDE)) +
+                            0.45 * sin(phase[1] + phase[2] * (double)(p / SIDE)));
         }
     return d;
 }
@@ -393,8 +394,9 @@ static void every_row_of_the_plan_finds_its_figure(void **state)
                 static const char *const words[] = {"white", "drop", "mask"};
                 const struct table *t = &plan.table[k];
                 double value, deviation;
-                assert_int_equal(paper_figure(t->row[r].paper_table, t->dataset, words[t->task.kind], t->row[r].paper_row,
-                                              t->lengths[c], &value, &deviation), 0);
+                assert_int_equal(paper_figure(t->row[r].paper_table, t->dataset, words[t->task.kind],
+                                              t->row[r].paper_row, t->lengths[c], &value, &deviation),
+                                 0);
                 found++;
             }
     assert_true(found > 500);
@@ -411,14 +413,30 @@ static void cells_that_differ_have_different_keys(void **state)
     for (int change = 0; change < 8; change++) {
         other = spec;
         switch (change) {
-        case 0: other.hidden[1] = 128; break;
-        case 1: other.layers = 2; break;
-        case 2: other.activation = BPCN_RELU; break;
-        case 3: other.particles = 4; break;
-        case 4: other.sigma_x = 0.05; break;
-        case 5: other.minimizer = BPCN_ADAM; break;
-        case 6: other.forget_every = 64; other.beta = 0.001; break;
-        default: other.seed = 1;
+        case 0:
+            other.hidden[1] = 128;
+            break;
+        case 1:
+            other.layers = 2;
+            break;
+        case 2:
+            other.activation = BPCN_RELU;
+            break;
+        case 3:
+            other.particles = 4;
+            break;
+        case 4:
+            other.sigma_x = 0.05;
+            break;
+        case 5:
+            other.minimizer = BPCN_ADAM;
+            break;
+        case 6:
+            other.forget_every = 64;
+            other.beta = 0.001;
+            break;
+        default:
+            other.seed = 1;
         }
         method_key(&other, b, sizeof b);
         assert_string_not_equal(a, b);

@@ -38,10 +38,10 @@ static size_t writes = 100000;
 
 struct reference {
     double s;
-    double z[ALL * WIDTH];  /* keys, then probes that are never written */
-    wide gram[ALL * ALL];   /* z z' */
-    wide a[ALL * ALL];      /* z U z' */
-    wide m[ALL * BELOW];    /* z mean */
+    double z[ALL * WIDTH]; /* keys, then probes that are never written */
+    wide gram[ALL * ALL];  /* z z' */
+    wide a[ALL * ALL];     /* z U z' */
+    wide m[ALL * BELOW];   /* z mean */
     wide prior[ALL * BELOW];
     double y[KEYS * BELOW]; /* what is written under each key */
 };
@@ -53,7 +53,7 @@ static void reference_create(struct reference *r, double s, double scale, const 
     dice_normals(&dice, ALL * WIDTH, scale, r->z);
     for (size_t j = 0; j < ALL * WIDTH; j++)
         r->z[j] = (double)(float)r->z[j]; /* so that float32 has the very same keys */
-    for (size_t i = 0; i < WIDTH; i++)   /* two keys that nearly coincide */
+    for (size_t i = 0; i < WIDTH; i++)    /* two keys that nearly coincide */
         r->z[WIDTH + i] = (double)(float)(r->z[i] + 1e-3 * r->z[WIDTH + i]);
     for (size_t j = 0; j < KEYS * BELOW; j++)
         r->y[j] = (double)(float)dice_normal(&dice);
@@ -307,10 +307,13 @@ static void the_means_stay_those_of_the_regression(void **state)
     (void)state;
     check_means(1e-4, BPCN_FLOAT64, 1e-9);
     check_means(1e-6, BPCN_FLOAT64, 1e-9);
-    /* Two keys that differ by 1e-3 hold values that differ by 1: entries of the mean reach 100s,
-       and a prediction sums 64 of their float32 roundings, 100 * 6e-8 * 64. Measured: 3e-4. */
-    check_means(1e-4, BPCN_FLOAT32, 1e-3);
-    check_means(1e-6, BPCN_FLOAT32, 1e-3);
+    /* Two keys that differ by 1e-3 hold values that differ by 1, so entries of the mean reach 100,
+       and every write rounds them to float32, half a unit being 3.8e-6. In directions that are
+       never written nothing corrects that: a random walk, seen along vectors of length 4.
+       Measured: 3e-4 after 100,000 writes, 6e-3 after 3,000,000. */
+    double walk = 3.8e-6 * 4 * sqrt((double)writes);
+    check_means(1e-4, BPCN_FLOAT32, walk);
+    check_means(1e-6, BPCN_FLOAT32, walk);
 }
 
 int main(int argc, char **argv)

@@ -262,7 +262,7 @@ static void noise_given_is_noise_used(void **state)
         noisy[j] = s->x[j] + (float)(0.3 * dice_normal(&dice));
     assert_ok(bpcn_memory_read(s->memory, noisy, NULL, STORED, &o, out, info));
     for (size_t i = 0; i < STORED; i++)
-        assert_near(info[i].noise, 0.3, 1e-12); /* sqrt of its square */
+        assert_near(info[i].noise, 0.3, 1e-12);                          /* sqrt of its square */
     assert_true(mean_square_error(STORED * PICTURE, s->x, out) < 0.015); /* a sixth of 0.3^2 */
     /* with a mask and noise the known entries are cleaned as well */
     assert_ok(bpcn_memory_read(s->memory, noisy, known, STORED, &o, out, info));

@@ -47,6 +47,7 @@ law "the same seed adds the same noise" same "$(bpcn read m.mem photos --noise 0
 picture 0 8 >mask.pgm
 awk 'NR <= 3 { print; next } { print (NR - 4) % 8 < 4 ? 255 : 0 }' mask.pgm >left.pgm
 bpcn read m.mem photos --mask left.pgm -o masked.csv -q
+law "a noisy copy of unsaid noise gets a hint" says 0 "if they are noisy copies, say so: --assume-noise 0." bpcn read m.mem others/p100.pgm
 law "a mask of the left half is the same as hiding the right" near masked.csv half.csv 0.0001
 law "score tells known from new" same "$(bpcn score m.mem photos others | sed -n 's/.*pgm  [0-9.]* //p' | uniq -c | tr -s ' \n' ' ')" \
     " 12 known 4 new "
@@ -74,6 +75,7 @@ bpcn export m.mem p.npz -q
 bpcn import back.mem p.npz -q
 bpcn read back.mem photos --hide right:0.5 -o back.csv -q
 law "export and import give a memory that answers the same" near back.csv half.csv 0.001
+law "an import knows how full it is" same "$(bpcn info back.mem --json | json fullness)" "$(bpcn info m.mem --json | json fullness)"
 law "import does not replace a file" fails 1 "bpcn import: back.mem: already exists (use --force to replace it)" bpcn import back.mem p.npz
 
 cp m.mem f.mem

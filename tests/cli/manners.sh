@@ -1,0 +1,113 @@
+# Terminals, pipes, full disks and Ctrl-C.
+
+pictures photos 20 8
+bpcn create m.mem --image 8x8 --hidden 64,64 -q
+bpcn write m.mem photos -q
+
+law "--quiet prints nothing" same "$(bpcn score m.mem photos --quiet 2>&1)" ""
+law "no colours and no progress in a pipe" same "$(bpcn write m.mem photos 2>&1 | tr -d '[:print:]\n' | wc -c)" 0
+law "a reader that goes away is an error, not a crash" sh -c '
+    { "$BPCN" read m.mem photos -o - 2>err; echo $? >status; } | head -c 10 >/dev/null
+    test "$(cat status)" -le 1'
+
+if command -v script >/dev/null; then
+    bpcn create big.mem --dim 2000 --hidden 300,300 -q
+    rows 6 2000 >rows.csv
+    run script -qec "$BPCN write big.mem rows.csv" /dev/null
+    law "a terminal shows a bar with rate and time left" sh -c '
+        tr "\r" "\n" <.out | grep -q "^writing \[#*\.*\] *[0-9]*% [0-9]/6 rows, [0-9.e+]*/s, 0:[0-9][0-9] left"'
+    law "the bar is gone at the end" contains "$out" $'\r\033[K'"big.mem: 6 rows written"
+    run script -qec "$BPCN write big.mem rows.csv --quiet" /dev/null
+    law "--quiet shows none" same "$out" ""
+    run script -qec "$BPCN score m.mem photos/p000.pgm" /dev/null
+    law "a terminal gets colours" contains "$out" $'\033[32m'
+    run script -qec "NO_COLOR=1 $BPCN score m.mem photos/p000.pgm" /dev/null
+    law "NO_COLOR switches them off" same "$(grep -c $'\033\[3' <<<"$out")" 0
+else
+    skip "a terminal session: no script(1)"
+fi
+
+# Ctrl-C. A shell without job control starts background jobs with SIGINT ignored, hence env.
+bpcn create c.mem --dim 2000 --hidden 300,300 -q
+rows 200 2000 >many.csv
+env --default-signal=INT "$BPCN" write c.mem many.csv >.out 2>.err &
+pid=$!
+sleep 2
+kill -INT $pid
+wait $pid
+status=$?
+said=$(sed -n 's/.*interrupted; \([0-9]*\) rows* written before that .*/\1/p' .err)
+law "Ctrl-C ends a write with 130" same "$status" 130
+law "and says how many rows are in" test "$said" -gt 0 -a "$said" -lt 200
+law "and the memory is sound" bpcn check c.mem
+law "and holds exactly those" same "$(bpcn info c.mem --json | json writes)" "$said"
+before=$said
+env --default-signal=INT "$BPCN" write c.mem many.csv --forget auto >.out 2>.err &
+pid=$!
+sleep 2
+kill -INT $pid
+wait $pid
+said=$(sed -n 's/.*interrupted; \([0-9]*\) rows* written before that .*/\1/p' .err)
+law "the same with --forget auto" same "$(bpcn info c.mem --json | json writes)" "$((before + ${said:-0}))"
+"$BPCN" write c.mem many.csv >.out 2>.err &
+pid=$!
+sleep 1.5
+kill -KILL $pid
+wait $pid 2>/dev/null
+law "even when killed the memory is sound" bpcn check c.mem
+law "and loads" bpcn score c.mem many.csv --rows 0:2
+
+mkfifo pipe
+sleep 30 >pipe &
+holder=$!
+env --default-signal=INT "$BPCN" write m.mem - <pipe >.out 2>.err &
+pid=$!
+sleep 0.5
+kill -INT $pid
+wait $pid
+status=$?
+kill $holder 2>/dev/null
+law "Ctrl-C while waiting for a pipe ends it too" same "$status $(cat .err)" "130 bpcn write: m.mem: interrupted; nothing was written"
+
+# A full disk: a limit on the size of files stands for it everywhere, a small tmpfs where it may be mounted.
+limited() { (ulimit -f "$1" && shift && "$@"); }
+law "no room for an answer: said, and nothing half-written" sh -c '
+    bash -c "ulimit -f 1; exec \"\$BPCN\" read m.mem photos -o big.csv" 2>err
+    test $? -eq 1 && grep -q "big.csv" err && test ! -e big.csv'
+law "standard output on a full device is an error" says 1 "standard output" bash -c '"$BPCN" score m.mem photos >/dev/full'
+law "an answer to a full device is an error" says 1 "standard output" bash -c '"$BPCN" read m.mem photos -o - >/dev/full'
+size=$(($(wc -c <m.mem) / 1024 + 1))
+cp m.mem full.mem
+rows 40 64 >more.csv
+run limited $size "$BPCN" write full.mem more.csv
+law "no room for a write: said" same "$status" 1
+law "and the memory is sound" bpcn check full.mem
+law "and holds what it says" bpcn score full.mem photos
+if mkdir disk && mount -t tmpfs -o size=1200k tmpfs disk 2>/dev/null; then
+    bpcn create disk/x.mem --dim 2000 --hidden 32 -q
+    rows 300 2000 7 >lots.csv
+    run bpcn write disk/x.mem lots.csv
+    law "a disk that fills up is an error" contains "$err" "No space left on device"
+    law "and the memory there is sound" bpcn check disk/x.mem
+    law "and holds the rows that it says" same "$(bpcn info disk/x.mem --json | json writes)" \
+        "$(sed -n 's/.*: \([0-9]*\) rows* written before that .*/\1/p' .err)"
+    umount disk
+else
+    skip "a disk that fills up: tmpfs cannot be mounted here"
+fi
+
+# completion knows what the program knows
+law "bash completion loads" bash -n "$ROOT/completions/bpcn.bash"
+complete_with() { # complete_with WORDS...: what bash would offer for the last word
+    bash -c '. "$ROOT/completions/bpcn.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bpcn; printf "%s\n" "${COMPREPLY[@]}"' x "$@"
+}
+law "bash completes commands" same "$(complete_with bpcn wr)" write
+law "bash completes options" same "$(complete_with bpcn read --refu)" --refuse-below
+for command in create write read score forget delete sample info check export import; do
+    for option in $(bpcn help $command | grep -o -- '  *--[a-z-]*' | tr -d ' ' | sort -u); do
+        grep -q -- "$option" <(complete_with bpcn $command --) || echo "bash $command $option"
+        grep -q -- "${option#--}" "$ROOT/completions/_bpcn" || echo "zsh $command $option"
+        grep -q -- "$(sed 's/-/\\\\-/g' <<<"$option")" "$ROOT/man/bpcn-$command.1" "$ROOT/man/bpcn.1" || echo "man $command $option"
+    done
+done >missing
+law "completions and man pages know every option" same "$(cat missing)" ""
