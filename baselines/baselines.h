@@ -15,8 +15,8 @@ bpcn_status identity_create(size_t dim, bpcn_model *model);
    entries (all of them without a mask). Known entries come back as they are. */
 struct nearest_options {
     size_t dim;
-    size_t capacity;  /* observations kept, the latest; 0: all */
-    int store_bytes;  /* 1: keep an entry in one byte (256 levels of [-1, 1]) instead of four */
+    size_t capacity; /* observations kept, the latest; 0: all */
+    int store_bytes; /* 1: keep an entry in one byte (256 levels of [-1, 1]) instead of four */
 };
 bpcn_status nearest_create(const struct nearest_options *options, bpcn_model *model);
 

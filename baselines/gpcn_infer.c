@@ -25,9 +25,9 @@ struct inference {
     const double *x;            /* [n x dim] */
     const unsigned char *known; /* [n x dim] or NULL */
     size_t n, iterations;
-    double *gram;    /* [d1 x d1], or NULL: the plain way */
-    double *cross;   /* [n x d1] */
-    double *squares; /* [n] */
+    double *gram;             /* [d1 x d1], or NULL: the plain way */
+    double *cross;            /* [n x d1] */
+    double *squares;          /* [n] */
     double *z, *slope, *pull; /* [batch x widest] */
     double *error;            /* [batch x widest below] */
 };
@@ -108,7 +108,7 @@ static void activate_rows(const struct gpcn *g, size_t l, size_t n, const double
 {
     for (size_t i = 0; i < n; i++)
         gpcn_activate(g->options.activation, g->width[l], codes + i * g->code_dim + g->offset[l], z + i * g->width[l],
-                     slope + i * g->width[l]);
+                      slope + i * g->width[l]);
 }
 
 /* Layer 0 by G: energy and pull = z G - p. */

@@ -26,7 +26,7 @@ struct mhn {
     size_t steps; /* of the last read; the one thing a read changes */
 };
 
-enum { LONG_REST = 10 };       /* steps */
+enum { LONG_REST = 10 };          /* steps */
 static const double certain = 30; /* nats between the first and the second key: e^-30 is nothing */
 
 struct mhn_options mhn_options_default(size_t dim)
@@ -68,15 +68,15 @@ static bpcn_status write_rows(void *self, const float *x, size_t n)
 
 /* One query on its way up. */
 struct climber {
-    float *at, *mean, *square;    /* [dim]: the point, Adam's moments */
-    float *free;                  /* [dim]: 1 where the entry may move, 0 where it is known */
-    float *reference;             /* [dim]: where the distances below were taken */
-    double *distance;             /* [keys]: |reference - K_j| */
-    double *weight;               /* [keys]: softmax there, valid while `shared` */
-    size_t winner;                /* the heaviest key */
-    int shared;                   /* no key has all the weight */
-    double energy, before;        /* -log p now and one step ago */
-    size_t rest;                  /* steps in a row that moved the energy by nothing that counts */
+    float *at, *mean, *square; /* [dim]: the point, Adam's moments */
+    float *free;               /* [dim]: 1 where the entry may move, 0 where it is known */
+    float *reference;          /* [dim]: where the distances below were taken */
+    double *distance;          /* [keys]: |reference - K_j| */
+    double *weight;            /* [keys]: softmax there, valid while `shared` */
+    size_t winner;             /* the heaviest key */
+    int shared;                /* no key has all the weight */
+    double energy, before;     /* -log p now and one step ago */
+    size_t rest;               /* steps in a row that moved the energy by nothing that counts */
 };
 
 static double score(const struct mhn *m, size_t j, double distance)
@@ -214,8 +214,13 @@ static struct climber *climbers_create(const struct mhn *m, size_t n, float **fl
     for (size_t i = 0; i < n; i++) {
         float *f = *floats + 5 * i * dim;
         double *d = *doubles + 2 * i * count;
-        c[i] = (struct climber){.at = f, .mean = f + dim, .square = f + 2 * dim, .reference = f + 3 * dim, .free = f + 4 * dim,
-                                .distance = d, .weight = d + count};
+        c[i] = (struct climber){.at = f,
+                                .mean = f + dim,
+                                .square = f + 2 * dim,
+                                .reference = f + 3 * dim,
+                                .free = f + 4 * dim,
+                                .distance = d,
+                                .weight = d + count};
     }
     return c;
 }

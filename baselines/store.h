@@ -6,12 +6,12 @@
 
 struct store {
     size_t dim;
-    size_t capacity;    /* rows kept at most, 0: no limit */
-    int bytes;          /* 1: one byte per entry */
-    size_t count;       /* rows held */
-    size_t room;        /* rows allocated */
-    size_t next;        /* where the next row goes once the store is full */
-    float *values;      /* [room x dim], or NULL */
+    size_t capacity;       /* rows kept at most, 0: no limit */
+    int bytes;             /* 1: one byte per entry */
+    size_t count;          /* rows held */
+    size_t room;           /* rows allocated */
+    size_t next;           /* where the next row goes once the store is full */
+    float *values;         /* [room x dim], or NULL */
     unsigned char *levels; /* [room x dim], or NULL */
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS_MOST = 2 * BPCN_MAX_LAYERS + 16, NAME_MOST = 16 };
+enum { MEMBERS_MOST = 2 * BPCN_MAX_LAYERS + 16, NAME_MOST = 32 };
 
 /* The members of an archive being made; every array is owned here. */
 struct packing {

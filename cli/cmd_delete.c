@@ -62,7 +62,7 @@ static int run(struct memfile *file, struct input *input)
     }
     progress_clear(&p);
     if (got < 0)
-        status = EXIT_FAILED;
+        status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     int saved = tally.deleted > 0 ? measure_fullness(file, NULL) : 0;
     saved = saved ? saved : memfile_commit(file);
     if (saved == 0)

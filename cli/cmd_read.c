@@ -27,6 +27,8 @@ struct reading {
     double refuse;     /* --refuse-below */
     size_t rows, known, refused, recalled, judged, right, labelled;
     double error;      /* sum over judged rows */
+    size_t doubtful;   /* whole rows, new as they stand, that may be noisy copies of known ones */
+    double noise;      /* sum of the noise that was estimated for them */
 };
 
 /* ---- what is said of one row */
@@ -45,8 +47,11 @@ static double row_error(const struct reading *r, const struct row_view *v)
 {
     const struct fields *fields = &r->file.remark.fields;
     size_t at = v->row * fields->dim, count = 0;
-    bool hidden = memchr(v->query->known + at, 0, fields->dim) != NULL;
+    bool hidden = false;
     double sum = 0;
+    for (size_t i = 0; i < fields->count; i++)
+        hidden = hidden || (v->batch->given[i] && memchr(v->query->known + at + fields->field[i].offset, 0,
+                                                         fields->field[i].size) != NULL);
     for (size_t i = 0; i < fields->count; i++) {
         const struct field *f = &fields->field[i];
         for (size_t j = f->offset; v->batch->given[i] && j < f->offset + f->size; j++) {
@@ -178,6 +183,10 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
             r->judged += error >= 0;
             count_labels(r, &v);
         }
+        if (query->all_known && query->noise < 0 && !r->score && info[i].familiarity < 0.5) {
+            r->doubtful++;
+            r->noise += info[i].noise;
+        }
         tell_row(r, &v, error);
     }
 }
@@ -262,6 +271,15 @@ static void summarize(const struct reading *r)
     say_result(say, "\n");
 }
 
+/* The estimate of the noise cannot tell a new row from a noisy copy; who asks often can. */
+static void hint_at_noise(const struct reading *r)
+{
+    double scale = fields_picture(&r->file.remark.fields) != NULL ? 2 : 1;
+    if (r->doubtful > 0)
+        say_note(r->file.say, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g", r->doubtful,
+                 r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
+}
+
 static int run(struct reading *r, struct input *input)
 {
     struct batch batch;
@@ -272,11 +290,13 @@ static int run(struct reading *r, struct input *input)
         batch_free(&batch);
     }
     progress_clear(&r->progress);
-    status = got < 0 ? EXIT_FAILED : status;
+    if (got < 0)
+        status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     status = status ? status : output_finish(r->out);
     if (status != 0)
         return status;
     summarize(r);
+    hint_at_noise(r);
     if (r->refused > 0)
         say_note(r->file.say, "%zu of %zu rows are unknown to the memory and were not answered", r->refused, r->rows);
     return r->refused > 0 ? EXIT_REFUSED : EXIT_DONE;

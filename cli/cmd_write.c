@@ -101,6 +101,9 @@ static int finish(struct writing *w, int status)
     }
     int saved = w->written > 0 ? memfile_commit(&w->file) : 0;
     if (saved != 0)
+        say_error(w->file.say, "%s: %zu rows were written; bpcn info tells how many reached the file", w->file.path,
+                  w->written);
+    if (saved != 0)
         return saved;
     if (status == 0)
         tell(w, rate);
@@ -125,7 +128,9 @@ static int run(struct writing *w, struct input *input)
     }
     w->progress.done = w->written;
     progress_clear(&w->progress);
-    return finish(w, got < 0 ? EXIT_FAILED : status);
+    if (got < 0)
+        status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
+    return finish(w, status);
 }
 
 static int open_and_run(struct args *a, const struct input_options *options, const char *forget)
@@ -139,7 +144,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
     struct input *input = NULL;
-    if (a->status < 0 && probes_begin(&w.probes, w.options.dim) == 0)
+    if (a->status < 0 && probes_begin(&w.probes, w.options.dim, forget != NULL) == 0)
         input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
     status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);

@@ -20,8 +20,7 @@ int help_command(FILE *out, const char *name)
     if (c == NULL)
         return -1;
     fprintf(out, "bpcn %s: %s\n\nusage: bpcn %s %s\n", c->name, c->summary, c->name, c->usage);
-    if (c->details != NULL)
-        fprintf(out, "\n%s", c->details);
+    fprintf(out, "\n%s", c->details);
     return 0;
 }
 

@@ -9,7 +9,7 @@ struct command {
     int (*run)(int argc, char **argv);
     const char *summary; /* one line */
     const char *usage;   /* what follows the name */
-    const char *details; /* options and examples; NULL: the command prints its own */
+    const char *details; /* options and examples */
 };
 
 extern const struct command commands[];

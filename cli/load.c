@@ -2,10 +2,13 @@
    not fit. */
 #include "load.h"
 
+#include "progress.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { STREAM_ROWS = 64 };
@@ -212,12 +215,18 @@ static fmt_options reader_options(const struct fields *fields, const struct inpu
     return o;
 }
 
+static bool has_raw_suffix(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL && (strcasecmp(dot, ".f32") == 0 || strcasecmp(dot, ".raw") == 0);
+}
+
 /* Raw floats need a row length, and come from a pipe a few rows at a time. */
 static fmt_status load_table(const struct fields *fields, const struct item *item, fmt_options *o, fmt_table *t,
                              fmt_error *error)
 {
     bool stream = strcmp(item->path, "-") == 0;
-    if (stream && o->kind == FMT_ANY)
+    if (o->kind == FMT_ANY && (stream || has_raw_suffix(item->path)))
         o->kind = FMT_RAW;
     if (o->kind == FMT_RAW)
         o->dim = item->field ? item->field->size : fields->dim;
@@ -246,7 +255,8 @@ int load_piece(const struct say *say, const struct fields *fields, const struct 
     if (item->field != NULL && strcmp(item->path, "-") != 0 && access(item->path, F_OK) != 0 && errno == ENOENT)
         return load_literal(say, item, piece);
     if (load_table(fields, item, &o, &table, &error) != FMT_OK) {
-        say_error(say, "%s", error.message);
+        if (!interrupted())
+            say_error(say, "%s", error.message);
         return -1;
     }
     piece->ended = o.kind != FMT_RAW || strcmp(item->path, "-") != 0 || table.rows == 0 || options->count > 0;

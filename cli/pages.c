@@ -64,6 +64,8 @@ static const char read_page[] =
 static const char score_page[] =
     INPUTS QUERIES COMMON "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
 
+static const char own_page[] = "The command with --help prints its options.\n";
+
 const struct command commands[] = {
     {"create", cmd_create, "make a new memory file", "MEM --image 32x32x3 | --dim N | --fields F,... [OPTIONS]",
      create_page},
@@ -83,11 +85,12 @@ const struct command commands[] = {
     {"export", cmd_export, "parameters to NumPy", "MEM OUT.npz", COMMON},
     {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",
      "      --force       replace an existing file\n" COMMON},
-    {"eval", cmd_eval, "measure recall on a dataset", "...", NULL},
-    {"reproduce", cmd_reproduce, "the paper's tables and figures", "...", NULL},
-    {"bench", cmd_bench, "measure speed", "...", NULL},
-    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png]", NULL},
-    {"help", cmd_help, "this, or the page of a command", "[COMMAND]", NULL},
+    {"eval", cmd_eval, "measure recall on a dataset", "[OPTIONS]", own_page},
+    {"reproduce", cmd_reproduce, "the paper's tables and figures", "[OPTIONS]", own_page},
+    {"bench", cmd_bench, "measure speed", "[OPTIONS]", own_page},
+    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png]",
+     "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"},
+    {"help", cmd_help, "this, or the page of a command", "[COMMAND]", ""},
 };
 
 const size_t command_count = sizeof commands / sizeof *commands;

@@ -91,9 +91,8 @@ static void on_signal(int number)
 
 void catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting for a pipe ends too */
     sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }

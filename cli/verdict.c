@@ -58,9 +58,9 @@ double memory_fullness(const bpcn_memory *memory)
 
 /* ---- probes */
 
-int probes_begin(struct probes *p, size_t dim)
+int probes_begin(struct probes *p, size_t dim, bool latest)
 {
-    *p = (struct probes){.rows = malloc(PROBES * dim * sizeof *p->rows), .dim = dim, .state = 1};
+    *p = (struct probes){.rows = malloc(PROBES * dim * sizeof *p->rows), .dim = dim, .latest = latest, .state = 1};
     return p->rows == NULL ? -1 : 0;
 }
 
@@ -76,6 +76,8 @@ void probes_add(struct probes *p, const float *row)
     size_t at = p->seen++;
     if (p->held < PROBES) {
         p->held++;
+    } else if (p->latest) {
+        at %= PROBES;
     } else {
         p->state = p->state * 6364136223846793005u + 1442695040888963407u;
         at = (size_t)((p->state >> 33) % p->seen);

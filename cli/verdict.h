@@ -19,15 +19,17 @@ double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *r
    heaviest particle; negative when memory runs out. A row uses up one direction of a layer. */
 double memory_fullness(const bpcn_memory *memory);
 
-/* A random sample of the rows written by this command, to be asked for again at its end. */
+/* A random sample of the rows written by this command, or where old rows are to fade its latest, to
+   be asked for again at its end. */
 enum { PROBES = 16 };
 struct probes {
     float *rows; /* [PROBES x dim] */
     size_t dim, seen, held;
+    bool latest;
     uint64_t state;
 };
 
-int probes_begin(struct probes *probes, size_t dim);
+int probes_begin(struct probes *probes, size_t dim, bool latest);
 void probes_add(struct probes *probes, const float *row);
 void probes_free(struct probes *probes);
 

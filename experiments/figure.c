@@ -12,8 +12,8 @@
 enum { UNSEEN = 16, UNSEEN_FROM = 1024, SAMPLES = 16 }; /* unseen: images that no experiment writes */
 
 /* The queries of the one-shot figure, left to right. */
-static const char *const oneshot_tasks[] = {"white0",   "white0.2", "white0.4", "white0.8",  "drop0.25",
-                                            "drop0.5",  "drop0.75", "mask0.25", "mask0.5",   "mask0.75"};
+static const char *const oneshot_tasks[] = {"white0",  "white0.2", "white0.4", "white0.8", "drop0.25",
+                                            "drop0.5", "drop0.75", "mask0.25", "mask0.5",  "mask0.75"};
 enum { ONESHOT = sizeof oneshot_tasks / sizeof oneshot_tasks[0] };
 
 size_t figure_images(const struct cell *cell)
@@ -159,8 +159,8 @@ static int samples(const struct job_list *list, const struct cell *cell, struct 
 /* ---- generalisation */
 
 /* Rows of the picture: unseen images, what is read from them, the same with noise, what is read from those. */
-static int generalization(const struct job_list *list, const struct cell *cell, struct stream *s,
-                          struct record *record, struct failure *failure)
+static int generalization(const struct job_list *list, const struct cell *cell, struct stream *s, struct record *record,
+                          struct failure *failure)
 {
     static const char *const names[] = {"white0", "white0.2"};
     const struct dataset *d = s->dataset;

@@ -105,9 +105,8 @@ static int collect(const struct plan *p, struct job_list *list)
 static double burden(const struct job_list *list, const struct job *job)
 {
     const struct cell *last = &list->cell[job->first + job->count - 1];
-    double width = last->spec.kind == METHOD_BAYESPCN || last->spec.kind >= METHOD_GPCN_OFFLINE
-                       ? (double)last->spec.hidden[0]
-                       : 1;
+    double width =
+        last->spec.kind == METHOD_BAYESPCN || last->spec.kind >= METHOD_GPCN_OFFLINE ? (double)last->spec.hidden[0] : 1;
     return width * (double)last->length * (strcmp(last->dataset, "cifar10") == 0 ? 1 : 4);
 }
 
@@ -258,7 +257,8 @@ int jobs_run(const struct job_list *list, size_t processes, struct failure *fail
         running--;
         if ((!WIFEXITED(result) || WEXITSTATUS(result) != 0) && status == 0) {
             if (!WIFEXITED(result))
-                status = failed(failure, "a process that computed cells was killed; run the same command again to go on");
+                status =
+                    failed(failure, "a process that computed cells was killed; run the same command again to go on");
             else {
                 take_sentence(ends[0], failure);
                 status = -1;

@@ -41,7 +41,8 @@ int method_parse(const char *name, enum method_kind *kind, struct failure *failu
             *kind = (enum method_kind)k;
             return 0;
         }
-    return failed(failure, "there is no model called %s: give bayespcn, identity, nearest, mhn, gpcn-offline or gpcn-online",
+    return failed(failure,
+                  "there is no model called %s: give bayespcn, identity, nearest, mhn, gpcn-offline or gpcn-online",
                   name);
 }
 
@@ -52,7 +53,8 @@ int hidden_parse(const char *text, struct method_spec *spec, struct failure *fai
         char *end;
         unsigned long width = strtoul(at, &end, 10);
         if (end == at || (*end != '\0' && *end != ',') || width == 0 || spec->layers == BPCN_MAX_LAYERS)
-            return failed(failure, "%s are no widths: give up to %d numbers such as 256,256,256", text, BPCN_MAX_LAYERS);
+            return failed(failure, "%s are no widths: give up to %d numbers such as 256,256,256", text,
+                          BPCN_MAX_LAYERS);
         spec->hidden[spec->layers] = width;
         at = end + (*end == ',');
     }

@@ -30,7 +30,7 @@ struct method_spec {
     double beta;            /* how much */
     enum mhn_metric metric; /* mhn */
     enum mhn_recall recall;
-    double rate; /* mhn: of the gradient recall; 1, or 0.005 for the paper's high-noise table */
+    double rate;       /* mhn: of the gradient recall; 1, or 0.005 for the paper's high-noise table */
     size_t iterations; /* gpcn-offline: weight steps */
     size_t budget;     /* nearest: bytes to stay within, keeping the latest; 0: keep all */
     int store_bytes;   /* nearest: one byte per entry */

@@ -357,8 +357,10 @@ int plan_create(const struct plan_request *r, struct plan *p, struct failure *fa
             status = add_experiment(p, e, r->datasets);
         }
     if (!found)
-        return failed(failure, "there is no experiment called %s: give recall, high-noise, depth, sigma, forget, scaling, "
-                      "oneshot, samples, generalization, equal-memory or all", r->experiment);
+        return failed(failure,
+                      "there is no experiment called %s: give recall, high-noise, depth, sigma, forget, scaling, "
+                      "oneshot, samples, generalization, equal-memory or all",
+                      r->experiment);
     if (status == 0 && p->tables == 0)
         status = failed(failure, "%s is not run on %s", r->experiment, r->datasets);
     else if (status != 0)
@@ -381,8 +383,12 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
     const struct row *r = &t->row[row];
     if (r->most > 0 && t->lengths[column] > r->most)
         return 0;
-    *cell = (struct cell){.kind = t->kind, .spec = r->spec, .length = t->lengths[column], .task = t->task,
-                          .objective = r->objective, .limit = t->kind == CELL_RECALL ? p->limit : 0};
+    *cell = (struct cell){.kind = t->kind,
+                          .spec = r->spec,
+                          .length = t->lengths[column],
+                          .task = t->task,
+                          .objective = r->objective,
+                          .limit = t->kind == CELL_RECALL ? p->limit : 0};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;

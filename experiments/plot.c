@@ -1,5 +1,5 @@
 /* Plots of the tables, drawn by gnuplot: a script with its data for each, kept beside the picture. */
-#include "output.h"
+#include "results.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,9 +23,16 @@ int plot_name(const struct table *t, char *name, size_t room)
 
 static void heading(FILE *file, const struct table *t, const char *name, const char *x, const char *y, int log_y)
 {
-    fprintf(file, "set terminal svg size 720,440 dynamic background rgb 'white' font 'Helvetica,12'\n");
+    static const char *const colours[] = {"#9aa3af", "#111827", "#d97706", "#fbbf24", "#7c3aed", "#c084fc",
+                                          "#0891b2", "#dc2626", "#fb7185", "#15803d", "#65a30d", "#1d4ed8"};
+    fprintf(file, "set terminal svg size 860,460 dynamic background rgb 'white' font 'Helvetica,12'\n");
+    for (size_t k = 0; k < sizeof colours / sizeof colours[0]; k++)
+        fprintf(file, "set linetype %zu lc rgb '%s' lw 1.6\n", k + 1, colours[k]);
     fprintf(file, "set output '%s.svg'\nset title '%s' noenhanced\n", name, t->title);
-    fprintf(file, "set xlabel '%s'\nset ylabel '%s'\nset key outside right noenhanced\nset grid lc rgb '#dddddd'\n", x, y);
+    fprintf(file,
+            "set xlabel '%s'\nset ylabel '%s'\nset key outside right noenhanced width -4 samplen 2\nset grid lc rgb "
+            "'#dddddd'\n",
+            x, y);
     if (log_y)
         fputs("set logscale y\nset format y '10^{%L}'\n", file);
 }
@@ -116,7 +123,8 @@ static void unseen(FILE *file, const struct job_list *list, const struct plan *p
     fputs("set logscale x 2\n", file);
     column_series(file, list, plan, t, 0, "clean_mse", 0);
     column_series(file, list, plan, t, 0, "noisy_mse", 0);
-    fputs("plot $s0_0 with linespoints pt 7 title 'read clean', $s0_n0 with linespoints pt 7 title 'read with noise 0.2'\n",
+    fputs("plot $s0_0 with linespoints pt 7 title 'read clean', $s0_n0 with linespoints pt 7 title 'read with noise "
+          "0.2'\n",
           file);
 }
 

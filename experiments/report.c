@@ -1,5 +1,5 @@
 /* The report: one HTML file with everything in it, for a person to read. */
-#include "output.h"
+#include "results.h"
 
 #include "bayespcn.h"
 #include "figure.h"
@@ -10,10 +10,12 @@
 
 static const char style[] =
     "<style>\n"
-    ":root{color-scheme:light dark;--ink:#1d2129;--soft:#666f7d;--line:#dfe3e8;--ground:#fff;--good:#d9f2e1;--bad:#fbe3c8}\n"
+    ":root{color-scheme:light "
+    "dark;--ink:#1d2129;--soft:#666f7d;--line:#dfe3e8;--ground:#fff;--good:#d9f2e1;--bad:#fbe3c8}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#9aa3af;--line:#3a404a;--ground:#16191d;"
     "--good:#1d4030;--bad:#5a3d1a}}\n"
-    "body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:72rem;margin:2rem auto;"
+    "body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:72rem;margin:2rem "
+    "auto;"
     "padding:0 1.2rem}\n"
     "h1{font-size:2rem;margin-bottom:.2rem}h2{margin-top:3rem;border-top:1px solid var(--line);padding-top:1rem}\n"
     "h3{margin:1.6rem 0 .4rem}.soft{color:var(--soft)}nav a{margin-right:1rem}\n"
@@ -135,8 +137,10 @@ static size_t count_cells(const struct job_list *list, const struct plan *plan, 
 static void html_worse(FILE *file, const struct job_list *list, const struct plan *plan)
 {
     size_t worse = count_cells(list, plan, 1), all = count_cells(list, plan, 0);
-    fprintf(file, "<h2 id=worse>Where the paper is ahead</h2>\n<p>Of %zu cells with a figure in the paper, %zu are worse "
-            "here by more than the paper's standard deviation plus 10 %%.</p>\n<ul>\n", all, worse);
+    fprintf(file,
+            "<h2 id=worse>Where the paper is ahead</h2>\n<p>Of %zu cells with a figure in the paper, %zu are worse "
+            "here by more than the paper's standard deviation plus 10 %%.</p>\n<ul>\n",
+            all, worse);
     for (size_t k = 0; k < plan->tables; k++)
         for (size_t r = 0; r < plan->table[k].rows; r++) {
             const struct table *t = &plan->table[k];
@@ -191,20 +195,25 @@ static void html_experiment(FILE *file, const struct job_list *list, const struc
 static void html_heading(FILE *file, const struct plan *plan, const struct provenance *p)
 {
     fputs("<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\n"
-          "<title>bayespcn: the paper's experiments</title>\n", file);
+          "<title>bayespcn: the paper's experiments</title>\n",
+          file);
     fputs(style, file);
     fputs("<h1>The paper's experiments, again</h1>\n<p class=soft>", file);
     fprintf(file, "bayespcn %s, %s, %s; ", bpcn_version(), p->date, p->machine);
     escaped(file, p->command);
-    fputs("</p>\n<p>BayesPCN is an associative memory: a small network that takes in an image in one shot and gives it "
-          "back from a noisy or incomplete copy. Every number of the paper's tables stands here under ours. "
-          "<b>bayespcn</b> is this library with its defaults; <b>paper objective</b> is the same memory read the way the "
-          "paper defines it; <b>nearest</b> keeps every image and is the opponent to beat. Figures are mean squared errors "
-          "on the scale [-1, 1], ± the standard deviation over seeds. Green is better than the paper, amber is worse by "
-          "more than its deviation plus 10 %.</p>\n", file);
+    fputs(
+        "</p>\n<p>BayesPCN is an associative memory: a small network that takes in an image in one shot and gives it "
+        "back from a noisy or incomplete copy. Every number of the paper's tables stands here under ours. "
+        "<b>bayespcn</b> is this library with its defaults; <b>paper objective</b> is the same memory read the way the "
+        "paper defines it; <b>nearest</b> keeps every image and is the opponent to beat. Figures are mean squared "
+        "errors "
+        "on the scale [-1, 1], ± the standard deviation over seeds. Green is better than the paper, amber is worse by "
+        "more than its deviation plus 10 %.</p>\n",
+        file);
     if (plan->tier == TIER_QUICK)
         fputs("<p><b>This is the quick tier:</b> small networks and short sequences, to see that everything runs. The "
-              "paper's figures do not apply and are left out.</p>\n", file);
+              "paper's figures do not apply and are left out.</p>\n",
+              file);
 }
 
 int write_report(const struct job_list *list, const struct plan *plan, const struct provenance *p, int pictures,

@@ -1,7 +1,7 @@
 /* From arguments to a report. */
 #include "reproduce.h"
 
-#include "output.h"
+#include "results.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -35,8 +35,18 @@ const char *reproduce_usage(void)
 }
 
 enum {
-    OPT_TIER = 256, OPT_OUT, OPT_JOBS, OPT_DATA_DIR, OPT_DATASETS, OPT_SEEDS, OPT_LONGEST, OPT_LIMIT, OPT_PICTURES,
-    OPT_REPORT, OPT_VERBOSE, OPT_HELP
+    OPT_TIER = 256,
+    OPT_OUT,
+    OPT_JOBS,
+    OPT_DATA_DIR,
+    OPT_DATASETS,
+    OPT_SEEDS,
+    OPT_LONGEST,
+    OPT_LIMIT,
+    OPT_PICTURES,
+    OPT_REPORT,
+    OPT_VERBOSE,
+    OPT_HELP
 };
 
 static const struct option options[] = {{"tier", required_argument, NULL, OPT_TIER},
@@ -182,7 +192,8 @@ int reproduce_finish(const struct reproduction *r, struct failure *failure)
     int status = 0;
     provenance_fill(&p, r->command);
     for (size_t e = 0; status == 0 && names[e] != NULL; e++) {
-        int wanted = strcmp(r->request.experiment, "all") == 0 || strcmp(r->request.experiment, names[e]) == 0, there = 0;
+        int wanted = strcmp(r->request.experiment, "all") == 0 || strcmp(r->request.experiment, names[e]) == 0,
+            there = 0;
         for (size_t k = 0; k < r->plan.tables; k++)
             there |= strcmp(r->plan.table[k].experiment, names[e]) == 0;
         if (!wanted || !there)

@@ -1,5 +1,5 @@
 /* CSV and Markdown. */
-#include "output.h"
+#include "results.h"
 
 #include "bayespcn.h"
 
@@ -73,12 +73,17 @@ const char *experiment_text(const char *experiment)
 
 const char *const *figure_measures(enum cell_kind kind)
 {
-    static const char *const oneshot[] = {
-        "before_white0",   "before_white0.2", "before_white0.8", "before_drop0.25", "before_drop0.75",
-        "before_mask0.25", "before_mask0.75", "after_white0",    "after_white0.2",  "after_white0.8",
-        "after_drop0.25",  "after_drop0.75",  "after_mask0.25",  "after_mask0.75",  "later_white0",
-        "later_white0.2",  "later_white0.8",  "later_drop0.25",  "later_drop0.75",  "later_mask0.25",
-        "later_mask0.75",  NULL};
+    static const char *const oneshot[] = {"before_white0",   "before_white0.2",
+                                          "before_white0.8", "before_drop0.25",
+                                          "before_drop0.75", "before_mask0.25",
+                                          "before_mask0.75", "after_white0",
+                                          "after_white0.2",  "after_white0.8",
+                                          "after_drop0.25",  "after_drop0.75",
+                                          "after_mask0.25",  "after_mask0.75",
+                                          "later_white0",    "later_white0.2",
+                                          "later_white0.8",  "later_drop0.25",
+                                          "later_drop0.75",  "later_mask0.25",
+                                          "later_mask0.75",  NULL};
     static const char *const samples[] = {"mean_square", "nearest_mse", NULL};
     static const char *const generalization[] = {"clean_mse", "noisy_mse", "noisy_identity", NULL};
     if (kind == CELL_ONESHOT)
@@ -90,9 +95,9 @@ const char *const *figure_measures(enum cell_kind kind)
 
 /* ---- CSV */
 
-static const char *const columns[] = {"mse",           "mse_max",      "mse_std",     "accuracy",
-                                      "identity_mse",  "evaluations",  "above_stored", "write_seconds",
-                                      "read_seconds",  "bytes",        "queries"};
+static const char *const columns[] = {"mse",          "mse_max",     "mse_std",      "accuracy",
+                                      "identity_mse", "evaluations", "above_stored", "write_seconds",
+                                      "read_seconds", "bytes",       "queries"};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static void csv_number(FILE *file, double value)
@@ -152,8 +157,8 @@ static void csv_heading(FILE *file, enum cell_kind kind)
     fputc('\n', file);
 }
 
-int write_csv(const struct job_list *list, const struct plan *plan, const char *experiment,
-              const struct provenance *p, struct failure *failure)
+int write_csv(const struct job_list *list, const struct plan *plan, const char *experiment, const struct provenance *p,
+              struct failure *failure)
 {
     char name[64];
     int headed = 0;
@@ -254,8 +259,9 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
         if (strcmp(plan->table[k].experiment, experiment) == 0)
             markdown_table(file, list, plan, &plan->table[k]);
     markdown_worse(file, list, plan, experiment);
-    fprintf(file, "\n---\nMade by `%s` with bayespcn %s on %s, %s; %.2f hours of computing. Mean ± standard deviation "
-            "over seeds.\n", p->command, bpcn_version(), p->date, p->machine,
-            experiment_seconds(list, plan, experiment) / 3600);
+    fprintf(file,
+            "\n---\nMade by `%s` with bayespcn %s on %s, %s; %.2f hours of computing. Mean ± standard deviation "
+            "over seeds.\n",
+            p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600);
     return close_output(file, name, failure);
 }

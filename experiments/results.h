@@ -1,6 +1,6 @@
 /* What `reproduce` leaves behind: CSV, Markdown, plots and a report, from the cells that are there. */
-#ifndef EXPERIMENTS_OUTPUT_H
-#define EXPERIMENTS_OUTPUT_H
+#ifndef EXPERIMENTS_RESULTS_H
+#define EXPERIMENTS_RESULTS_H
 
 #include "summary.h"
 

@@ -12,7 +12,7 @@ typedef void progress_fn(void *context, const char *what, size_t done, size_t to
 struct stream {
     const struct dataset *dataset;
     struct method method;
-    double write_seconds; /* so far, forgetting included */
+    double write_seconds;  /* so far, forgetting included */
     progress_fn *progress; /* or NULL */
     void *context;
 };

@@ -5,10 +5,10 @@
 #include "job.h"
 
 struct figure {
-    size_t seeds;           /* cells found; 0: the figure is not there */
-    double mean, deviation; /* over the seeds; deviation is NaN for one seed */
+    size_t seeds;                  /* cells found; 0: the figure is not there */
+    double mean, deviation;        /* over the seeds; deviation is NaN for one seed */
     double paper, paper_deviation; /* NaN: the paper has none */
-    int worse;              /* by more than the paper's deviation plus 10 % */
+    int worse;                     /* by more than the paper's deviation plus 10 % */
 };
 
 /* The figure in a table's place; measure: any name that records have. */
