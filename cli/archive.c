@@ -57,9 +57,9 @@ static int add_number(struct packing *p, const char *name, double value)
 static int pack_options(struct packing *p, const bpcn_options *o)
 {
     int failed = add_number(p, "dim", (double)o->dim) || add_number(p, "activation", (double)o->activation) ||
-                 add_number(p, "precision", (double)o->precision) ||
-                 add_number(p, "particles", (double)o->particles) || add_number(p, "sigma_w", o->sigma_w) ||
-                 add_number(p, "sigma_x", o->sigma_x) || add_number(p, "sigma_data", o->sigma_data);
+                 add_number(p, "precision", (double)o->precision) || add_number(p, "particles", (double)o->particles) ||
+                 add_number(p, "sigma_w", o->sigma_w) || add_number(p, "sigma_x", o->sigma_x) ||
+                 add_number(p, "sigma_data", o->sigma_data);
     double *seed = failed ? NULL : add_member(p, "seed", -1, FMT_F64, 2, 0, 0);
     if (seed == NULL)
         return -1;
@@ -115,8 +115,8 @@ int archive_save(const struct say *say, const char *path, const bpcn_memory *mem
     int failed = p == NULL || bpcn_memory_get_options(memory, &o) != BPCN_OK || pack_options(p, &o);
     for (size_t l = 0; !failed && l < o.layers; l++)
         failed = pack_layer(p, memory, &o, l);
-    failed = failed || pack_rest(p, memory, &o, fields) ||
-             fmt_write_npz(path, p->member, p->count, false, &error) != FMT_OK;
+    failed =
+        failed || pack_rest(p, memory, &o, fields) || fmt_write_npz(path, p->member, p->count, false, &error) != FMT_OK;
     if (p != NULL)
         packing_free(p);
     return failed ? say_error(say, "%s", error.message) : EXIT_DONE;
@@ -202,12 +202,13 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
     if (read_size(u, "dim", BPCN_MAX_WIDTH, &o->dim) || read_size(u, "activation", BPCN_LINEAR, &activation) ||
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||
-        read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) ||
-        read_hidden(u, o) || read_member(u, "seed", 2, &seed))
+        read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) || read_hidden(u, o) ||
+        read_member(u, "seed", 2, &seed))
         return EXIT_FAILED;
     o->activation = (bpcn_activation)activation;
     o->precision = (bpcn_precision)precision;
-    int failed = !(seed.data[0] >= 0 && seed.data[0] < 4294967296.0 && seed.data[1] >= 0 && seed.data[1] < 4294967296.0);
+    int failed =
+        !(seed.data[0] >= 0 && seed.data[0] < 4294967296.0 && seed.data[1] >= 0 && seed.data[1] < 4294967296.0);
     o->seed = failed ? 0 : (uint64_t)seed.data[0] << 32 | (uint64_t)seed.data[1];
     fmt_array_free(&seed);
     return failed ? wrong(u, "seed", "not two 32-bit numbers") : 0;

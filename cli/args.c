@@ -11,9 +11,9 @@
 enum { OPT_JSON = 256 };
 
 static const struct option common[] = {{"quiet", no_argument, NULL, 'q'},
-                                        {"json", no_argument, NULL, OPT_JSON},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+                                       {"json", no_argument, NULL, OPT_JSON},
+                                       {"help", no_argument, NULL, 'h'},
+                                       {NULL, 0, NULL, 0}};
 
 void args_add(struct args *a, const struct option *more)
 {
@@ -134,8 +134,8 @@ bool args_expect(struct args *a, int least, int most, const char *usage)
     if (a->status >= 0)
         return false;
     if (n < least || n > most)
-        a->status = say_usage(&a->say, "%s; usage: bpcn %s %s", n < least ? "something is missing" : "too many arguments",
-                              a->argv[0], usage);
+        a->status = say_usage(&a->say, "%s; usage: bpcn %s %s",
+                              n < least ? "something is missing" : "too many arguments", a->argv[0], usage);
     return a->status < 0;
 }
 
@@ -161,8 +161,8 @@ uint64_t args_whole(struct args *a, const char *what, const char *text, uint64_t
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value >= least && value <= most)
         return value;
     if (most == UINT64_MAX)
-        a->status = say_usage(&a->say, "%s: '%s' is not a whole number of %llu or more", what, text,
-                              (unsigned long long)least);
+        a->status =
+            say_usage(&a->say, "%s: '%s' is not a whole number of %llu or more", what, text, (unsigned long long)least);
     else
         a->status = say_usage(&a->say, "%s: '%s' is not a whole number from %llu to %llu", what, text,
                               (unsigned long long)least, (unsigned long long)most);

@@ -16,8 +16,8 @@ struct args {
     char **argv;                  /* argv[0] is the command's name */
     struct option all[ARGS_MOST]; /* the command's own options, then the common ones */
     size_t count;
-    char shorts[2 * ARGS_MOST];   /* of those whose value is a letter */
-    int status;                   /* -1, or the status to exit with at once */
+    char shorts[2 * ARGS_MOST]; /* of those whose value is a letter */
+    int status;                 /* -1, or the status to exit with at once */
 };
 
 /* own: options of the command, ended by an empty one. */

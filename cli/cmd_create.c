@@ -7,8 +7,19 @@
 #include <string.h>
 
 enum {
-    OPT_IMAGE = 400, OPT_DIM, OPT_FIELDS, OPT_HIDDEN, OPT_ACTIVATION, OPT_PARTICLES, OPT_SIGMA_W, OPT_SIGMA_X,
-    OPT_SIGMA_DATA, OPT_CREATE_SEED, OPT_RESAMPLE, OPT_PRECISION, OPT_FORCE
+    OPT_IMAGE = 400,
+    OPT_DIM,
+    OPT_FIELDS,
+    OPT_HIDDEN,
+    OPT_ACTIVATION,
+    OPT_PARTICLES,
+    OPT_SIGMA_W,
+    OPT_SIGMA_X,
+    OPT_SIGMA_DATA,
+    OPT_CREATE_SEED,
+    OPT_RESAMPLE,
+    OPT_PRECISION,
+    OPT_FORCE
 };
 
 static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE},
@@ -41,7 +52,8 @@ static void parse_hidden(struct args *a, bpcn_options *o)
     while (a->status < 0) {
         size_t length = strcspn(at, ",");
         if (o->layers == BPCN_MAX_LAYERS || length >= sizeof word) {
-            a->status = say_usage(&a->say, "--hidden: '%s' is not a list of at most %d widths", optarg, BPCN_MAX_LAYERS);
+            a->status =
+                say_usage(&a->say, "--hidden: '%s' is not a list of at most %d widths", optarg, BPCN_MAX_LAYERS);
             return;
         }
         memcpy(word, at, length);
@@ -69,7 +81,7 @@ static int parse_word(struct args *a, const char *option, const char *const *wor
 static void parse_shape(struct args *a, int c, struct plan *plan)
 {
     char why[200];
-    int failed = c == OPT_IMAGE  ? fields_parse_shape("image", optarg, &plan->fields, why, sizeof why)
+    int failed = c == OPT_IMAGE ? fields_parse_shape("image", optarg, &plan->fields, why, sizeof why)
                  : c == OPT_DIM ? fields_parse_shape("row", optarg, &plan->fields, why, sizeof why)
                                 : fields_parse(optarg, &plan->fields, why, sizeof why);
     plan->shapes++;
@@ -145,8 +157,10 @@ int cmd_create(int argc, char **argv)
     if (!args_expect(&a, 1, 1, "MEM --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
         return a.status;
     if (plan.shapes != 1)
-        return say_usage(&a.say, "%s: say what a row is with one of --image 32x32x3, --dim 3072, "
-                                 "--fields image:28x28,label:10", args_rest(&a)[0]);
+        return say_usage(&a.say,
+                         "%s: say what a row is with one of --image 32x32x3, --dim 3072, "
+                         "--fields image:28x28,label:10",
+                         args_rest(&a)[0]);
     plan.options.dim = plan.fields.dim;
     int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force);
     if (status == 0)

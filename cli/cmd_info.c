@@ -28,7 +28,8 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
            "\"seed\":%" PRIu64 ",\"precision\":\"%s\"",
            activation_name(o->activation), o->particles, o->sigma_w, o->sigma_x, o->sigma_data, o->seed,
            o->precision == BPCN_FLOAT64 ? "float64" : "float32");
-    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"file_bytes\":%" PRIu64,
+    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64
+           ",\"bytes\":%zu,\"file_bytes\":%" PRIu64,
            h->stats.writes, h->stats.forgets, h->stats.deletes, h->stats.bytes, h->file_bytes);
     fputs(",\"fullness\":", stdout);
     json_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);

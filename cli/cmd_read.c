@@ -17,18 +17,19 @@ enum { OPT_REFUSE = 420, CHUNK = 16 };
 
 struct reading {
     struct memfile file;
+    bpcn_options options; /* of the memory */
     struct input_options input;
     struct query_options query;
     struct output_options out_options;
     struct query_maker *maker;
     struct output *out;
     struct progress progress;
-    bool score;        /* verdicts only */
-    double refuse;     /* --refuse-below */
+    bool score;    /* verdicts only */
+    double refuse; /* --refuse-below */
     size_t rows, known, refused, recalled, judged, right, labelled;
-    double error;      /* sum over judged rows */
-    size_t doubtful;   /* whole rows, new as they stand, that may be noisy copies of known ones */
-    double noise;      /* sum of the noise that was estimated for them */
+    double error;    /* sum over judged rows */
+    size_t doubtful; /* whole rows, new as they stand, that may be noisy copies of known ones */
+    double noise;    /* sum of the noise that was estimated for them */
 };
 
 /* ---- what is said of one row */
@@ -50,8 +51,8 @@ static double row_error(const struct reading *r, const struct row_view *v)
     bool hidden = false;
     double sum = 0;
     for (size_t i = 0; i < fields->count; i++)
-        hidden = hidden || (v->batch->given[i] && memchr(v->query->known + at + fields->field[i].offset, 0,
-                                                         fields->field[i].size) != NULL);
+        hidden = hidden || (v->batch->given[i] &&
+                            memchr(v->query->known + at + fields->field[i].offset, 0, fields->field[i].size) != NULL);
     for (size_t i = 0; i < fields->count; i++) {
         const struct field *f = &fields->field[i];
         for (size_t j = f->offset; v->batch->given[i] && j < f->offset + f->size; j++) {
@@ -105,9 +106,8 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
     json_number(stdout, v->info->log_density);
-    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%zu,\"converged\":%s,\"particle\":%zu",
-           v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
-           v->info->particle);
+    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%zu,\"converged\":%s,\"particle\":%zu", v->info->residual,
+           v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false", v->info->particle);
     if (error >= 0)
         printf(",\"mse\":%.6g", error);
     json_fields(r, v);
@@ -193,6 +193,52 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
 
 /* ---- the work */
 
+static size_t known_entries(const unsigned char *known, size_t dim)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < dim; j++)
+        count += known[j] != 0;
+    return count;
+}
+
+/* The library's measures become chances. */
+static void calibrate(const struct reading *r, const struct query *query, size_t first, size_t rows,
+                      bpcn_read_info *info)
+{
+    size_t dim = r->file.remark.fields.dim;
+    for (size_t i = 0; i < rows; i++)
+        info[i].familiarity = familiarity_of_read(&r->options, &info[i], query->noise,
+                                                  known_entries(query->known + (first + i) * dim, dim));
+}
+
+/* A row that seems to be new under noise may be known just as it stands: then that is the answer. */
+static bpcn_status ask_again(const struct reading *r, const struct query *query, size_t first, size_t rows,
+                             bpcn_read_info *info, float *answers)
+{
+    size_t dim = r->file.remark.fields.dim;
+    bpcn_status status = BPCN_OK;
+    bpcn_read_options o = bpcn_read_options_default();
+    float *answer = malloc(dim * sizeof *answer);
+    o.noise = 0;
+    if (answer == NULL)
+        return BPCN_NO_MEMORY;
+    for (size_t i = 0; i < rows && status == BPCN_OK; i++) {
+        size_t at = (first + i) * dim;
+        bpcn_read_info exact;
+        if (info[i].familiarity >= 0.5)
+            continue;
+        status = bpcn_memory_read(r->file.memory, query->x + at, query->known + at, 1, &o, answer, &exact);
+        if (status == BPCN_OK)
+            exact.familiarity = familiarity_of_read(&r->options, &exact, 0, dim);
+        if (status != BPCN_OK || exact.familiarity < 0.5)
+            continue;
+        info[i] = exact;
+        memcpy(answers + i * dim, answer, dim * sizeof *answer);
+    }
+    free(answer);
+    return status;
+}
+
 static int read_chunk(struct reading *r, const struct batch *batch, const struct query *query, size_t first,
                       size_t rows, bpcn_read_info *info, float *answers)
 {
@@ -200,17 +246,22 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     bpcn_read_options o = bpcn_read_options_default();
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = !query->all_known || (r->score && query->noise < 0);
-    o.noise = query->noise;
-    if (bpcn_memory_read(r->file.memory, query->x + first * dim, masked ? query->known + first * dim : NULL, rows, &o,
-                         answers, info) == BPCN_OK)
+    o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
+    bpcn_status status = bpcn_memory_read(r->file.memory, query->x + first * dim,
+                                          masked ? query->known + first * dim : NULL, rows, &o, answers, info);
+    if (status == BPCN_OK)
+        calibrate(r, query, first, rows, info);
+    if (status == BPCN_OK && !masked && query->noise < 0)
+        status = ask_again(r, query, first, rows, info, answers);
+    if (status == BPCN_OK)
         return 0;
     progress_clear(&r->progress);
     return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
                      batch->first + first + rows - 1, bpcn_memory_error(r->file.memory));
 }
 
-static int read_rows(struct reading *r, const struct input *input, const struct batch *batch,
-                     const struct query *query, float *answers)
+static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
+                     float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
     bpcn_read_info info[CHUNK];
@@ -276,8 +327,8 @@ static void hint_at_noise(const struct reading *r)
 {
     double scale = fields_picture(&r->file.remark.fields) != NULL ? 2 : 1;
     if (r->doubtful > 0)
-        say_note(r->file.say, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g", r->doubtful,
-                 r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
+        say_note(r->file.say, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g",
+                 r->doubtful, r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
 }
 
 static int run(struct reading *r, struct input *input)
@@ -308,6 +359,7 @@ static int open_and_run(struct args *a, struct reading *r)
     int status = memfile_open(&a->say, args_rest(a)[0], TO_LOOK, &r->file);
     if (status != 0)
         return status;
+    bpcn_memory_get_options(r->file.memory, &r->options);
     const struct fields *fields = &r->file.remark.fields;
     r->out_options.channels_last = r->input.channels_last;
     r->maker = query_open(&a->say, fields, &r->query, &status);

@@ -57,8 +57,8 @@ static int write_batch(struct writing *w, const struct input *input, const struc
     size_t before = w->written;
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
-            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name,
-                             fields->field[f].name, fields->field[f].name);
+            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->field[f].name,
+                             fields->field[f].name);
     for (size_t i = 0; i < batch->rows; i++) {
         size_t expected = input_expected(input);
         if (interrupted())

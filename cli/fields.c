@@ -109,9 +109,10 @@ int fields_parse_shape(const char *name, const char *shape, struct fields *field
     *fields = (struct fields){0};
     snprintf(field.name, sizeof field.name, "%s", name);
     if (parse_shape(shape, strlen(shape), &field) != 0 || (field.width == 0) != (strcmp(name, "image") != 0))
-        return fail(why, room, strcmp(name, "image") == 0
-                    ? "'%s' is not WIDTHxHEIGHT or WIDTHxHEIGHTx3, such as 32x32x3"
-                    : "'%s' is not a number of entries from 1 to 16777216", shape);
+        return fail(why, room,
+                    strcmp(name, "image") == 0 ? "'%s' is not WIDTHxHEIGHT or WIDTHxHEIGHTx3, such as 32x32x3"
+                                               : "'%s' is not a number of entries from 1 to 16777216",
+                    shape);
     return add_field(fields, &field, why, room);
 }
 

@@ -27,13 +27,15 @@ int help_command(FILE *out, const char *name)
 void help_overview(FILE *out)
 {
     fputs("bpcn: an associative memory in a file. Write things once, recall them from fragments.\n\n"
-          "usage: bpcn COMMAND [ARGUMENTS]\n\n", out);
+          "usage: bpcn COMMAND [ARGUMENTS]\n\n",
+          out);
     for (size_t i = 0; i < command_count; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\n  bpcn help COMMAND tells more, bpcn --version the version.\n\n"
           "  bpcn create faces.mem --image 32x32x3\n"
           "  bpcn write  faces.mem photos/\n"
-          "  bpcn read   faces.mem photos/ --hide right:0.5 -o recalled.png\n", out);
+          "  bpcn read   faces.mem photos/ --hide right:0.5 -o recalled.png\n",
+          out);
 }
 
 int cmd_help(int argc, char **argv)

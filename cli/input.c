@@ -11,11 +11,13 @@
 
 enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS };
 
-const struct option input_option_list[] = {
-    {"resize", no_argument, NULL, OPT_RESIZE},         {"pixels", no_argument, NULL, OPT_PIXELS},
-    {"channels-last", no_argument, NULL, OPT_CHANNELS_LAST}, {"format", required_argument, NULL, OPT_FORMAT},
-    {"member", required_argument, NULL, OPT_MEMBER},   {"rows", required_argument, NULL, OPT_ROWS},
-    {NULL, 0, NULL, 0}};
+const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RESIZE},
+                                           {"pixels", no_argument, NULL, OPT_PIXELS},
+                                           {"channels-last", no_argument, NULL, OPT_CHANNELS_LAST},
+                                           {"format", required_argument, NULL, OPT_FORMAT},
+                                           {"member", required_argument, NULL, OPT_MEMBER},
+                                           {"rows", required_argument, NULL, OPT_ROWS},
+                                           {NULL, 0, NULL, 0}};
 
 struct input {
     const struct say *say;
@@ -25,10 +27,10 @@ struct input {
     size_t count, room, at;
     struct piece piece[FIELDS_MOST]; /* fields waiting for the others; size 0: not given */
     char *names[FIELDS_MOST];
-    struct piece held;               /* loaded, but of the next batch */
+    struct piece held; /* loaded, but of the next batch */
     size_t held_item;
     bool holds;
-    size_t streamed, returned;       /* rows */
+    size_t streamed, returned; /* rows */
 };
 
 int parse_kind(struct args *a, const char *text)
@@ -36,7 +38,7 @@ int parse_kind(struct args *a, const char *text)
     static const struct {
         const char *name;
         fmt_kind kind;
-    } kinds[] = {{"any", FMT_ANY}, {"png", FMT_PNG}, {"jpeg", FMT_JPEG}, {"pnm", FMT_PNM}, {"npy", FMT_NPY},
+    } kinds[] = {{"any", FMT_ANY}, {"png", FMT_PNG}, {"jpeg", FMT_JPEG},   {"pnm", FMT_PNM}, {"npy", FMT_NPY},
                  {"npz", FMT_NPZ}, {"idx", FMT_IDX}, {"cifar", FMT_CIFAR}, {"csv", FMT_CSV}, {"raw", FMT_RAW}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(text, kinds[i].name) == 0)
@@ -260,8 +262,9 @@ static int load_next(struct input *in)
         if (in->held.ended || in->held.repeats)
             in->at++;
         if (!in->holds && in->held.ended && in->streamed == 0) {
-            say_error(in->say, "%s: no rows", strcmp(in->items[in->held_item].path, "-") == 0
-                      ? "standard input" : in->items[in->held_item].path);
+            say_error(in->say, "%s: no rows",
+                      strcmp(in->items[in->held_item].path, "-") == 0 ? "standard input"
+                                                                      : in->items[in->held_item].path);
             return -1;
         }
         if (!in->holds)
@@ -275,8 +278,10 @@ static int take_whole(struct input *in, struct batch *batch)
 {
     const char *path = in->items[in->held_item].path;
     bool stream = strcmp(path, "-") == 0;
-    *batch = (struct batch){.name = strdup(stream ? "standard input" : path), .first = in->options.first,
-                            .rows = in->held.rows, .x = in->held.x};
+    *batch = (struct batch){.name = strdup(stream ? "standard input" : path),
+                            .first = in->options.first,
+                            .rows = in->held.rows,
+                            .x = in->held.x};
     batch->first += stream ? in->streamed : 0;
     batch->numbered = stream || batch->rows > 1 || in->options.first > 0;
     in->streamed = stream ? in->streamed + batch->rows : 0;

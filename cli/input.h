@@ -8,12 +8,12 @@
 
 /* What the options --resize --pixels --channels-last --format --member --rows say. */
 struct input_options {
-    bool resize;          /* bring pictures to the memory's shape and colours */
-    bool pixels;          /* bytes of arrays are pixels */
-    bool channels_last;   /* arrays of pictures are height x width x channels */
-    fmt_kind kind;        /* FMT_ANY: find out; standard input: raw */
-    const char *member;   /* of an .npz */
-    size_t first, count;  /* rows of every input to take; count 0: all */
+    bool resize;         /* bring pictures to the memory's shape and colours */
+    bool pixels;         /* bytes of arrays are pixels */
+    bool channels_last;  /* arrays of pictures are height x width x channels */
+    fmt_kind kind;       /* FMT_ANY: find out; standard input: raw */
+    const char *member;  /* of an .npz */
+    size_t first, count; /* rows of every input to take; count 0: all */
 };
 
 extern const struct option input_option_list[];
@@ -26,11 +26,11 @@ int parse_kind(struct args *a, const char *text);
 
 /* Rows that arrived together. */
 struct batch {
-    char *name;            /* of the file, or of the files of its fields */
-    size_t first;          /* number of the first row within it */
-    bool numbered;         /* it has, or may have, several rows */
+    char *name;    /* of the file, or of the files of its fields */
+    size_t first;  /* number of the first row within it */
+    bool numbered; /* it has, or may have, several rows */
     size_t rows;
-    float *x;              /* [rows x dim]; fields that were not given are 0 */
+    float *x; /* [rows x dim]; fields that were not given are 0 */
     bool given[FIELDS_MOST];
 };
 

@@ -20,8 +20,8 @@ void piece_free(struct piece *piece)
     *piece = (struct piece){0};
 }
 
-int labels_to_rows(const struct say *say, const char *name, const struct field *field, const float *values,
-                   size_t rows, float *x)
+int labels_to_rows(const struct say *say, const char *name, const struct field *field, const float *values, size_t rows,
+                   float *x)
 {
     for (size_t i = 0; i < rows; i++) {
         float value = values[i];

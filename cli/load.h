@@ -14,10 +14,10 @@ struct item {
 struct piece {
     const struct field *field; /* NULL: whole rows */
     size_t rows, size;
-    float *x;                  /* [rows x size] */
-    uint8_t *labels;           /* [rows] that came along, or NULL */
-    bool repeats;              /* a value given in place: stands for any number of rows */
-    bool ended;                /* a stream that has no more rows */
+    float *x;        /* [rows x size] */
+    uint8_t *labels; /* [rows] that came along, or NULL */
+    bool repeats;    /* a value given in place: stands for any number of rows */
+    bool ended;      /* a stream that has no more rows */
 };
 
 /* 0, or -1 after a message. */
@@ -26,7 +26,7 @@ int load_piece(const struct say *say, const struct fields *fields, const struct 
 void piece_free(struct piece *piece);
 
 /* values [rows x 1] that are class numbers become rows of -1 with one +1; 0, or -1 after a message. */
-int labels_to_rows(const struct say *say, const char *name, const struct field *field, const float *values,
-                   size_t rows, float *x);
+int labels_to_rows(const struct say *say, const char *name, const struct field *field, const float *values, size_t rows,
+                   float *x);
 
 #endif

@@ -1,8 +1,6 @@
 /* Memory files, as the library keeps them, with the program's remark in their note. */
 #include "memfile.h"
 
-#ifdef BPCN_MAX_NOTE /* SHIM: until the library has its memory file, cli/shim.c stands in */
-
 #include "progress.h"
 #include "verdict.h"
 
@@ -35,8 +33,7 @@ static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
     return bpcn_memory_set_note(memory, note, strlen(note));
 }
 
-int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields,
-                  bool force)
+int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields, bool force)
 {
     struct stat st;
     struct remark remark = {.fields = *fields, .fullness = memory_fullness(memory)};
@@ -84,8 +81,8 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
     *file = (struct memfile){.say = say, .path = path, .purpose = purpose, .synced = seconds_now()};
     o.read_only = purpose == TO_LOOK;
     o.sync = BPCN_SYNC_MANUAL;
-    bpcn_status status = purpose == TO_REPLACE ? bpcn_memory_load(path, &file->memory)
-                                               : bpcn_memory_open(path, &o, &file->memory);
+    bpcn_status status =
+        purpose == TO_REPLACE ? bpcn_memory_load(path, &file->memory) : bpcn_memory_open(path, &o, &file->memory);
     if (status != BPCN_OK)
         return library_error(say, path, NULL, status);
     int failed = get_remark(file);
@@ -96,8 +93,8 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
 
 static int make_durable(struct memfile *file)
 {
-    bpcn_status status = file->purpose == TO_REPLACE ? bpcn_memory_save(file->memory, file->path)
-                                                     : bpcn_memory_sync(file->memory);
+    bpcn_status status =
+        file->purpose == TO_REPLACE ? bpcn_memory_save(file->memory, file->path) : bpcn_memory_sync(file->memory);
     file->synced = seconds_now();
     return status == BPCN_OK ? 0 : library_error(file->say, file->path, file->memory, status);
 }
@@ -160,5 +157,3 @@ int memfile_check(const struct say *say, const char *path)
     }
     return EXIT_DONE;
 }
-
-#endif

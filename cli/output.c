@@ -48,8 +48,8 @@ struct output {
     enum form form;
     fmt_kind kind;
     size_t rows, room;
-    bool truth;           /* of every row so far */
-    bool query;           /* there are queries */
+    bool truth;                        /* of every row so far */
+    bool query;                        /* there are queries */
     float *answers, *queries, *truths; /* [rows x dim] */
     unsigned char *known;              /* [rows x dim] */
     float *familiarity;                /* [rows] */
@@ -60,9 +60,9 @@ static int kind_of_suffix(const char *path)
     static const struct {
         const char *suffix;
         fmt_kind kind;
-    } kinds[] = {{".png", FMT_PNG},  {".jpg", FMT_JPEG}, {".jpeg", FMT_JPEG}, {".ppm", FMT_PNM},
-                 {".pgm", FMT_PNM},  {".pnm", FMT_PNM},  {".npy", FMT_NPY},   {".npz", FMT_NPZ},
-                 {".csv", FMT_CSV},  {".f32", FMT_RAW},  {".raw", FMT_RAW}};
+    } kinds[] = {{".png", FMT_PNG}, {".jpg", FMT_JPEG}, {".jpeg", FMT_JPEG}, {".ppm", FMT_PNM},
+                 {".pgm", FMT_PNM}, {".pnm", FMT_PNM},  {".npy", FMT_NPY},   {".npz", FMT_NPZ},
+                 {".csv", FMT_CSV}, {".f32", FMT_RAW},  {".raw", FMT_RAW}};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot != NULL && i < sizeof kinds / sizeof *kinds; i++)
         if (strcasecmp(dot, kinds[i].suffix) == 0)
@@ -95,8 +95,10 @@ static int choose_form(struct output *out)
     if (folder && mkdir(path, 0777) != 0 && errno != EEXIST)
         return say_error(out->say, "%s: cannot make the folder: %s", path, strerror(errno));
     if (!folder && (out->kind == FMT_ANY || out->kind == FMT_IDX || out->kind == FMT_CIFAR))
-        return say_usage(out->say, "%s: the suffix names no type that can be written "
-                         "(png jpg ppm pgm npy npz csv f32)", path);
+        return say_usage(out->say,
+                         "%s: the suffix names no type that can be written "
+                         "(png jpg ppm pgm npy npz csv f32)",
+                         path);
     return 0;
 }
 

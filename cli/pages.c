@@ -2,33 +2,37 @@
 #include "commands.h"
 #include "help.h"
 
-#define COMMON "  -q, --quiet       errors only\n" \
-               "      --json        results as one JSON object per line\n"
+#define COMMON                                                                                                         \
+    "  -q, --quiet       errors only\n"                                                                                \
+    "      --json        results as one JSON object per line\n"
 
-#define INPUTS "Inputs: PNG, JPEG, PPM/PGM, folders of them, .npy, .npz, IDX (gzipped or not), CIFAR binary,\n" \
-               "CSV, raw float32; - is standard input (raw float32). In a memory with fields say FIELD=INPUT,\n" \
-               "or let the shape decide; FIELD=3 is the class 3 itself.\n" \
-               "      --rows A:B    only rows A to B-1 of every input\n" \
-               "      --resize      bring pictures to the memory's size and colours\n" \
-               "      --pixels      bytes of arrays are pixels: map them to -1 .. 1\n" \
-               "      --channels-last   arrays of pictures are height x width x channels\n" \
-               "      --format KIND     any png jpeg pnm npy npz idx cifar csv raw\n" \
-               "      --member NAME     the array of an .npz\n"
+#define INPUTS                                                                                                         \
+    "Inputs: PNG, JPEG, PPM/PGM, folders of them, .npy, .npz, IDX (gzipped or not), CIFAR binary,\n"                   \
+    "CSV, raw float32; - is standard input (raw float32). In a memory with fields say FIELD=INPUT,\n"                  \
+    "or let the shape decide; FIELD=3 is the class 3 itself.\n"                                                        \
+    "      --rows A:B    only rows A to B-1 of every input\n"                                                          \
+    "      --resize      bring pictures to the memory's size and colours\n"                                            \
+    "      --pixels      bytes of arrays are pixels: map them to -1 .. 1\n"                                            \
+    "      --channels-last   arrays of pictures are height x width x channels\n"                                       \
+    "      --format KIND     any png jpeg pnm npy npz idx cifar csv raw\n"                                             \
+    "      --member NAME     the array of an .npz\n"
 
-#define QUERIES "What is known of the rows (otherwise: every field that is given):\n" \
-                "      --known F,...     these fields; the others are asked for\n" \
-                "      --mask FILE       entries that are not 0 (white pixels)\n" \
-                "      --hide PART:SHARE hide right, left, top, bottom, center or random pixels\n" \
-                "      --noise S         add noise of S times the pixels' range (a memory without\n" \
-                "                        pictures: of S)\n" \
-                "      --assume-noise S  the input itself carries that noise\n" \
-                "      --seed N          of the noise and of random hiding\n"
+#define QUERIES                                                                                                        \
+    "What is known of the rows (otherwise: every field that is given):\n"                                              \
+    "      --known F,...     these fields; the others are asked for\n"                                                 \
+    "      --mask FILE       entries that are not 0 (white pixels)\n"                                                  \
+    "      --hide PART:SHARE hide right, left, top, bottom, center or random pixels\n"                                 \
+    "      --noise S         add noise of S times the pixels' range (a memory without\n"                               \
+    "                        pictures: of S)\n"                                                                        \
+    "      --assume-noise S  the input itself carries that noise\n"                                                    \
+    "      --seed N          of the noise and of random hiding\n"
 
-#define OUTPUTS "  -o, --output OUT  by suffix: .png .jpg .ppm .pgm (a picture), .npy .npz .csv .f32, a folder/\n" \
-                "                    (a picture each), - (raw float32 to standard output)\n" \
-                "      --output-format KIND  whatever the suffix\n" \
-                "      --only FIELD  that part of the rows\n" \
-                "      --plain       answers alone, without truth and query beside them\n"
+#define OUTPUTS                                                                                                        \
+    "  -o, --output OUT  by suffix: .png .jpg .ppm .pgm (a picture), .npy .npz .csv .f32, a folder/\n"                 \
+    "                    (a picture each), - (raw float32 to standard output)\n"                                       \
+    "      --output-format KIND  whatever the suffix\n"                                                                \
+    "      --only FIELD  that part of the rows\n"                                                                      \
+    "      --plain       answers alone, without truth and query beside them\n"
 
 static const char create_page[] =
     "What a row is, one of:\n"
@@ -55,8 +59,8 @@ static const char write_page[] =
            "\nCtrl-C ends after the row at hand; finished rows are in the file.\n"
            "\n  bpcn write digits.mem image=train-images.gz label=train-labels.gz --rows 0:256\n";
 
-static const char read_page[] =
-    INPUTS QUERIES OUTPUTS "      --refuse-below P  leave rows of a familiarity below P unanswered (exit status 3)\n" COMMON
+static const char read_page[] = INPUTS QUERIES OUTPUTS
+    "      --refuse-below P  leave rows of a familiarity below P unanswered (exit status 3)\n" COMMON
     "\n  bpcn read faces.mem faces/ --hide right:0.5 -o recalled.png\n"
     "  bpcn read digits.mem image=seven.png            which label?\n"
     "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
@@ -80,8 +84,7 @@ const struct command commands[] = {
      "  -n, --number N    how many (16)\n      --seed N      another draw (0)\n" OUTPUTS COMMON},
     {"info", cmd_info, "shape, counts, bytes, how full", "MEM [--measure] [--json]",
      "Reads the header alone.\n      --measure     load the memory and see how full it is now\n" COMMON},
-    {"check", cmd_check, "verify a memory file", "MEM",
-     "Says what is wrong and where (exit status 4).\n" COMMON},
+    {"check", cmd_check, "verify a memory file", "MEM", "Says what is wrong and where (exit status 4).\n" COMMON},
     {"export", cmd_export, "parameters to NumPy", "MEM OUT.npz", COMMON},
     {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",
      "      --force       replace an existing file\n" COMMON},

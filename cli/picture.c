@@ -16,11 +16,11 @@ struct canvas {
 };
 
 struct layout {
-    size_t scale;            /* pixels of the canvas per pixel of a row */
-    size_t cell_w, cell_h;   /* of a panel, enlarged */
-    size_t group_w;          /* panels of one row, side by side */
-    size_t columns, lines;   /* groups */
-    size_t title_h;          /* 0 without titles */
+    size_t scale;          /* pixels of the canvas per pixel of a row */
+    size_t cell_w, cell_h; /* of a panel, enlarged */
+    size_t group_w;        /* panels of one row, side by side */
+    size_t columns, lines; /* groups */
+    size_t title_h;        /* 0 without titles */
 };
 
 static void put(struct canvas *c, size_t x, size_t y, size_t channel, float value)
@@ -92,8 +92,8 @@ static void draw_all(struct canvas *c, const struct layout *l, const struct fiel
         }
 }
 
-static int save(const struct say *say, const char *path, fmt_kind kind, const float *data, size_t height,
-                size_t width, size_t channels)
+static int save(const struct say *say, const char *path, fmt_kind kind, const float *data, size_t height, size_t width,
+                size_t channels)
 {
     fmt_error error;
     if (fmt_write_image(path, kind, data, height, width, channels, &error) != FMT_OK)

@@ -10,9 +10,9 @@ struct progress {
     const char *verb; /* "writing" */
     const char *unit; /* "rows" */
     size_t done;
-    size_t total;     /* 0: not known */
-    double start;     /* seconds */
-    double drawn;     /* when last */
+    size_t total; /* 0: not known */
+    double start; /* seconds */
+    double drawn; /* when last */
 };
 
 void progress_begin(struct progress *p, const struct say *say, const char *verb, const char *unit);

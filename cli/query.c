@@ -143,8 +143,8 @@ static int load_mask(struct query_maker *q)
     return failed;
 }
 
-struct query_maker *query_open(const struct say *say, const struct fields *fields,
-                               const struct query_options *options, int *status)
+struct query_maker *query_open(const struct say *say, const struct fields *fields, const struct query_options *options,
+                               int *status)
 {
     struct query_maker *q = calloc(1, sizeof *q);
     if (q == NULL) {
@@ -278,8 +278,8 @@ static int check_given(const struct query_maker *q, const struct batch *batch)
         any = any || (batch->given[f] && q->trusted[f]);
         if (q->options.known == NULL || !q->trusted[f] || batch->given[f])
             continue;
-        say_error(q->say, "%s: --known %s, but it does not hold field %s (give %s=FILE)", batch->name,
-                  q->options.known, q->fields->field[f].name, q->fields->field[f].name);
+        say_error(q->say, "%s: --known %s, but it does not hold field %s (give %s=FILE)", batch->name, q->options.known,
+                  q->fields->field[f].name, q->fields->field[f].name);
         return -1;
     }
     if (q->mask != NULL && q->mask_rows != 1 && q->mask_rows < q->row + batch->rows) {
@@ -311,8 +311,8 @@ int query_make(struct query_maker *q, const struct batch *batch, struct query *q
     }
     query->truth = knows_truth(q, batch, query->known);
     query->noise = q->options.assumed >= 0 ? q->options.assumed * noise_scale(q)
-                 : q->options.noise > 0   ? q->options.noise * noise_scale(q)
-                                          : -1;
+                   : q->options.noise > 0  ? q->options.noise * noise_scale(q)
+                                           : -1;
     return 0;
 }
 

@@ -5,12 +5,12 @@
 #include "input.h"
 
 struct query_options {
-    const char *known;   /* --known FIELD,...; NULL: every field that is given */
-    const char *mask;    /* --mask FILE */
-    const char *hide;    /* --hide SIDE:SHARE */
-    double noise;        /* --noise: added to the query; a share of the pixels' range */
-    double assumed;      /* --assume-noise: what the query already carries; negative: unsaid */
-    uint64_t seed;       /* --seed of noise and of random hiding */
+    const char *known; /* --known FIELD,...; NULL: every field that is given */
+    const char *mask;  /* --mask FILE */
+    const char *hide;  /* --hide SIDE:SHARE */
+    double noise;      /* --noise: added to the query; a share of the pixels' range */
+    double assumed;    /* --assume-noise: what the query already carries; negative: unsaid */
+    uint64_t seed;     /* --seed of noise and of random hiding */
 };
 
 struct query_options query_options_default(void);
@@ -30,8 +30,8 @@ struct query_maker;
 
 /* Reads the mask and checks the options against the fields; NULL, and the exit status, after a
    message. */
-struct query_maker *query_open(const struct say *say, const struct fields *fields,
-                               const struct query_options *options, int *status);
+struct query_maker *query_open(const struct say *say, const struct fields *fields, const struct query_options *options,
+                               int *status);
 
 /* 0, or -1 after a message. Free the query. */
 int query_make(struct query_maker *maker, const struct batch *batch, struct query *query);

@@ -78,8 +78,11 @@ const char *say_hue(const struct say *say, enum hue hue)
 /* The length of the UTF-8 sequence at s, 0 when there is none: file names may hold any bytes. */
 static size_t utf8_length(const unsigned char *s)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
-             : s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : 0;
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
+               : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
+               : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
+                                             : 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80)
             return 0;

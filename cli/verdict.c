@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double nearly_full = 0.9;
+/* Below half, probes that do not come back say more about the rows than about the memory. */
+static const double nearly_full = 0.9, half_full = 0.5;
 
 const char *verdict_word(double familiarity)
 {
@@ -17,10 +18,38 @@ enum hue verdict_hue(double familiarity)
     return familiarity >= 0.5 ? HUE_GOOD : HUE_BAD;
 }
 
-double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row)
+static double noise_variance(const bpcn_options *options)
 {
     double sigma = options->sigma_data > 0 ? options->sigma_data : options->sigma_x;
-    return 1 / (1 + pow(row->leverage / (4 * sigma * sigma), 4));
+    return sigma * sigma;
+}
+
+static double odds_of(double doubt)
+{
+    return 1 / (1 + pow(doubt / 4, 4));
+}
+
+/* The library gives sigma^2 / s_0, s_0 = sigma^2 + z U z', divided by the discrepancy where that
+   exceeds 1. Without noise its inverse is the doubt already. With noise the discrepancy of a new row
+   is close to 1 too, so s_0 is taken out of it again and what exceeds the noise by more than chance
+   is held against sigma^2. */
+double familiarity_of_read(const bpcn_options *options, const bpcn_read_info *info, double noise, size_t known)
+{
+    double variance = noise_variance(options), given = noise * noise, squares = info->residual * info->residual;
+    if (!(info->familiarity > 0))
+        return 0;
+    if (noise <= 0 || known == 0)
+        return odds_of(fmax(0, 1 / info->familiarity - 1));
+    double s0 = variance / info->familiarity;
+    if (squares > s0 + given)
+        s0 = variance * given / (info->familiarity * squares - variance);
+    double excess = fmax(0, squares - given * (1 + 2 * sqrt(2 / (double)known)));
+    return odds_of((fmax(0, s0 - variance) + excess) / variance);
+}
+
+double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row)
+{
+    return odds_of(row->leverage / noise_variance(options));
 }
 
 static size_t heaviest_particle(const bpcn_memory *memory, size_t particles)
@@ -97,8 +126,7 @@ static void hide_quarter(const struct fields *fields, unsigned char *known)
 }
 
 /* Error of the hidden entries, as a share of the size of pixels or of the values themselves. */
-static bool came_back(const struct fields *fields, const unsigned char *known, const float *truth,
-                      const float *answer)
+static bool came_back(const struct fields *fields, const unsigned char *known, const float *truth, const float *answer)
 {
     double error = 0, size = 0;
     size_t hidden = 0;
@@ -118,10 +146,12 @@ static int recall_probes(const struct memfile *file, const struct probes *p, siz
 {
     float *answer = malloc(PROBES * p->dim * sizeof *answer);
     unsigned char *known = malloc(PROBES * p->dim);
+    bpcn_read_options o = bpcn_read_options_default();
     int failed = answer == NULL || known == NULL ? say_error(file->say, "out of memory") : 0;
+    o.noise = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
         hide_quarter(&file->remark.fields, known + i * p->dim);
-    if (!failed && bpcn_memory_read(file->memory, p->rows, known, p->held, NULL, answer, NULL) != BPCN_OK)
+    if (!failed && bpcn_memory_read(file->memory, p->rows, known, p->held, &o, answer, NULL) != BPCN_OK)
         failed = memfile_error(file);
     *recalled = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
@@ -146,7 +176,8 @@ int measure_fullness(struct memfile *file, const struct probes *p)
 
 const char *fullness_advice(const struct remark *r)
 {
-    if (r->probes > 0 && (double)r->recalled < 0.9 * (double)r->probes)
+    bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
+    if (!recalls && r->fullness >= half_full)
         return "it no longer recalls what was written: let old things fade (bpcn forget, or write --forget auto), "
                "or create a wider one";
     if (r->fullness >= nearly_full)

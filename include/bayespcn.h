@@ -58,7 +58,13 @@ typedef enum bpcn_status {
     BPCN_INVALID = 1,   /* an argument is out of range, NULL, NaN, or of the wrong shape */
     BPCN_NO_MEMORY = 2, /* an allocation failed */
     BPCN_NUMERIC = 3,   /* the arithmetic overflowed: inputs far outside the model's scale */
-    BPCN_REFUSED = 4    /* the operation would leave a covariance indefinite (delete) */
+    BPCN_REFUSED = 4,   /* the operation would leave a covariance indefinite (delete) */
+    BPCN_IO = 5,        /* the operating system failed to open, read, write or sync a file */
+    BPCN_FORMAT = 6,    /* the file is not a bayespcn memory */
+    BPCN_NEWER = 7,     /* wrong version: the file's format is newer than this library */
+    BPCN_CORRUPT = 8,   /* the file is damaged; the sentence says what and where */
+    BPCN_BUSY = 9,      /* another handle or process has the file open for writing */
+    BPCN_READ_ONLY = 10 /* the memory was opened read-only, or this cannot be changed in a file */
 } bpcn_status;
 
 /* "ok", "invalid", ...: the status as a word to print or to search for. Never NULL. */
@@ -70,6 +76,7 @@ BPCN_API const char *bpcn_status_name(bpcn_status status);
 #define BPCN_MAX_WIDTH (1u << 24) /* entries of one layer */
 #define BPCN_MAX_PARTICLES (1u << 16)
 #define BPCN_MAX_BLOCK 1024 /* rows of one bpcn_memory_write_block */
+#define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 
 typedef enum bpcn_activation {
     BPCN_GELU = 0, /* x Phi(x), exact */
@@ -123,7 +130,8 @@ typedef struct bpcn_memory bpcn_memory;
    bpcn_memory_free. */
 BPCN_API bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory);
 
-/* Frees a memory; NULL is fine. */
+/* Frees a memory; NULL is fine. A memory that lives in a file is synced and closed first, as by
+   bpcn_memory_close. */
 BPCN_API void bpcn_memory_free(bpcn_memory *memory);
 
 /* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
@@ -255,6 +263,88 @@ BPCN_API bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta);
 /* Draws n ancestral samples, out [n x dim], with weights at their means. The same `draw` gives
    the same samples. */
 BPCN_API bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t draw, float *out);
+
+/* ---- a memory in a file ------------------------------------------------------------------- */
+
+/* A memory file survives crashes: what a call has acknowledged by BPCN_OK (under BPCN_SYNC_MANUAL:
+   what bpcn_memory_sync has) is in it. A change costs a record at the file's end, as long as the
+   row and its codes; a checkpoint now and then folds the records into the matrices. One handle at
+   a time may write a file; any number may read it. docs/FORMAT.md has every byte,
+   docs/RELIABILITY.md what is promised and how it is tested. */
+
+typedef enum bpcn_sync {
+    BPCN_SYNC_EACH = 0,  /* every row, forget or delete is durable before it is made */
+    BPCN_SYNC_CALL = 1,  /* one sync at the end of every call, for its rows together. If it fails, the
+                            rows are in this memory but perhaps not in its file */
+    BPCN_SYNC_MANUAL = 2 /* durable at the next bpcn_memory_sync, checkpoint or close */
+} bpcn_sync;
+
+typedef struct bpcn_open_options {
+    size_t size;                /* sizeof(bpcn_open_options); set by bpcn_open_options_default */
+    int read_only;              /* 1: the memory as the file has it now, no lock, no changes. It does
+                                   not follow a writer; default 0 */
+    const bpcn_options *create; /* NULL (default): the file must be there. Else an empty memory is
+                                   made where there is none; a file that is there is opened and this
+                                   ignored */
+    bpcn_sync sync;             /* default BPCN_SYNC_EACH */
+    uint64_t checkpoint_bytes;  /* a call that leaves a longer log makes a checkpoint; 0 (default):
+                                   as long as the rest of the file, at least 1 MiB; UINT64_MAX: never */
+    int threads;                /* as in bpcn_options; not kept in the file; default 0 */
+} bpcn_open_options;
+
+BPCN_API bpcn_open_options bpcn_open_options_default(void);
+
+/* Opens the memory that lives in the file `path`; `options` may be NULL. After a crash it is as
+   if the last acknowledged call had just returned: what was being written then is dropped, or
+   there as a whole, and bpcn_memory_get_file tells. BPCN_BUSY when another handle writes it.
+   set_layer, set_top and set_weights are refused for such a memory. After a failed sync no more
+   is written (BPCN_IO); it can still be read, or saved elsewhere. */
+BPCN_API bpcn_status bpcn_memory_open(const char *path, const bpcn_open_options *options, bpcn_memory **memory);
+
+/* Makes all changes so far durable. */
+BPCN_API bpcn_status bpcn_memory_sync(bpcn_memory *memory);
+
+/* Replaces the file by one with an empty log: written beside it, synced, renamed. A failure (say,
+   no room for both) leaves the file as it was. */
+BPCN_API bpcn_status bpcn_memory_checkpoint(bpcn_memory *memory);
+
+/* Syncs, closes and frees; NULL is fine. What bpcn_memory_free does, with a status: after a
+   failure, changes not synced before may be lost. Frees in any case. */
+BPCN_API bpcn_status bpcn_memory_close(bpcn_memory *memory);
+
+/* A plain copy of any memory: to a file that takes the place of what was there, whole or not at
+   all, and back as a memory that has nothing to do with the file any more. */
+BPCN_API bpcn_status bpcn_memory_save(const bpcn_memory *memory, const char *path);
+BPCN_API bpcn_status bpcn_memory_load(const char *path, bpcn_memory **memory);
+
+/* Up to BPCN_MAX_NOTE bytes of the caller's, kept with the memory and in its file. get copies at
+   most `room` bytes and tells how many there are; note may be NULL when room is 0. */
+BPCN_API bpcn_status bpcn_memory_set_note(bpcn_memory *memory, const void *note, size_t bytes);
+BPCN_API bpcn_status bpcn_memory_get_note(const bpcn_memory *memory, void *note, size_t room, size_t *bytes);
+
+typedef struct bpcn_file_info {
+    size_t size;                       /* in: sizeof(bpcn_file_info) */
+    uint32_t version;                  /* of the format */
+    uint64_t generation;               /* checkpoints since the file was made */
+    bpcn_options options;              /* of the memory */
+    uint64_t writes, forgets, deletes; /* as in bpcn_stats; from bpcn_file_inspect: without the log */
+    size_t note_bytes;                 /* likewise */
+    uint64_t file_bytes;               /* length: the snapshot, then the log */
+    uint64_t snapshot_bytes;
+    uint64_t log_bytes;
+    uint64_t records;       /* in the log; 0 from bpcn_file_inspect, which does not look */
+    uint64_t replayed;      /* records that opening repeated (bpcn_memory_get_file) */
+    uint64_t dropped_bytes; /* of a torn last record, never acknowledged: found by bpcn_file_check,
+                               cut off by bpcn_memory_open */
+} bpcn_file_info;
+
+/* About a file by its header alone; about the file of an open memory. */
+BPCN_API bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info);
+BPCN_API bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info);
+
+/* Reads a whole file, its log too, and checks every byte and number of it. BPCN_OK, or what is
+   wrong first and where, in bpcn_memory_error. `info` may be NULL. */
+BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info);
 
 /* ---- parameters in and out ---------------------------------------------------------------- */
 

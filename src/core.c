@@ -20,6 +20,8 @@ static void set_mean(struct layer *layer, const double *mean)
 const struct core core_table = {
     .write = core_write,
     .remove = core_remove,
+    .repeat_write = core_repeat_write,
+    .repeat_remove = core_repeat_remove,
     .read = core_read,
     .energy = core_energy,
     .forget = core_forget,

@@ -34,6 +34,18 @@ const char *bpcn_status_name(bpcn_status status)
         return "numeric";
     case BPCN_REFUSED:
         return "refused";
+    case BPCN_IO:
+        return "io";
+    case BPCN_FORMAT:
+        return "format";
+    case BPCN_NEWER:
+        return "newer";
+    case BPCN_CORRUPT:
+        return "corrupt";
+    case BPCN_BUSY:
+        return "busy";
+    case BPCN_READ_ONLY:
+        return "read_only";
     }
     return "unknown";
 }

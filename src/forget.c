@@ -73,14 +73,15 @@ bpcn_status core_forget(struct model *model, double beta)
     double *work = alloc_zeroed(work_entries(model), sizeof *work);
     if (work == NULL)
         return BPCN_NO_MEMORY;
-    for (size_t n = 0; n < model->options.particles; n++) {
+    bpcn_status status = model_commit(model, &(struct change){.kind = CHANGE_FORGET, .beta = beta});
+    for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++) {
         struct particle *particle = &model->particles[n];
         size_t layers = model->options.layers;
         for (size_t l = 0; l < layers; l++)
             layer_forget(model, &particle->layer[l], stream_id(STREAM_PRIOR, particle->origin, l), beta, work);
         top_forget(model, particle, stream_id(STREAM_PRIOR, particle->origin, layers), beta, work);
     }
-    model->forgets++;
+    model->forgets += status == BPCN_OK;
     free(work);
-    return BPCN_OK;
+    return status;
 }

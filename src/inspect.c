@@ -7,6 +7,7 @@
 #include "error.h"
 #include "gemm.h"
 #include "root.h"
+#include "store.h"
 
 #include <float.h>
 #include <math.h>
@@ -34,8 +35,10 @@ bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimi
     if (status == BPCN_OK && (unsigned)minimizer > BPCN_ADAM)
         return fail(BPCN_INVALID, "minimizer %d does not exist", (int)minimizer);
     if (status == BPCN_OK)
+        status = model_commit(memory->model, &(struct change){.kind = CHANGE_MINIMIZER, .minimizer = minimizer});
+    if (status == BPCN_OK)
         memory->model->options.minimizer = minimizer;
-    return status;
+    return store_finish(memory, status, NULL);
 }
 
 bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
@@ -144,6 +147,8 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t l
     bpcn_status status = find_layer(memory, particle, layer, &found);
     if (status == BPCN_OK && (mean == NULL || covariance == NULL))
         return fail(BPCN_INVALID, "mean or covariance is NULL");
+    if (status == BPCN_OK)
+        status = store_refuse_set(memory->store);
     double most = memory != NULL && memory->model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
     if (status == BPCN_OK)
         status = check_values("mean", found->above * found->below, mean, most);
@@ -179,6 +184,8 @@ bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, const doub
         return fail(BPCN_INVALID, "the variance is %g, but must be above 0", variance);
     if (status == BPCN_OK)
         status = check_values("mean", top_width(memory->model), mean, (double)FLT_MAX);
+    if (status == BPCN_OK)
+        status = store_refuse_set(memory->store);
     if (status != BPCN_OK)
         return status;
     memcpy(found->top_mean, mean, top_width(memory->model) * sizeof *mean);
@@ -209,6 +216,8 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
     }
     if (status == BPCN_OK && !(sum > 0 && sum < INFINITY))
         return fail(BPCN_INVALID, "the weights add up to %g", sum);
+    if (status == BPCN_OK)
+        status = store_refuse_set(memory->store);
     for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++)
         memory->model->log_weights[n] = log(weights[n] / sum);
     return status;

@@ -8,6 +8,7 @@
 #include "core.h"
 #include "error.h"
 #include "options.h"
+#include "store.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +43,9 @@ void bpcn_memory_free(bpcn_memory *memory)
 {
     if (memory == NULL)
         return;
+    store_close(memory->store);
     model_free(memory->model);
+    free(memory->note);
     free(memory);
 }
 
@@ -129,12 +132,17 @@ static bpcn_status check_write_info(const bpcn_write_info *info)
 static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, size_t block, bpcn_write_info *info)
 {
     struct write_request request = {.codes = info ? info->codes : NULL, .rows = info ? info->rows : NULL};
-    size_t written = 0;
+    size_t written = 0, lost = 0;
     uint64_t evaluations = 0;
+    bpcn_status status = store_begin(m->store);
+    if (status != BPCN_OK)
+        return status;
     void *copy, *rows = to_real(m->model, x, n * m->model->width[0], &copy);
     if (rows == NULL)
         return out_of_memory();
-    bpcn_status status = core_for(m->model)->write(m->model, rows, n, block, &request, &written, &evaluations);
+    status = core_for(m->model)->write(m->model, rows, n, block, &request, &written, &evaluations);
+    status = store_finish(m, status, &lost);
+    written -= lost < written ? lost : written;
     free(copy);
     if (info != NULL) {
         info->written = written;
@@ -178,10 +186,14 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
     bpcn_status status = check_input(memory, x, NULL, 1);
     if (status != BPCN_OK)
         return status;
+    status = store_begin(memory->store);
+    if (status != BPCN_OK)
+        return status;
     void *copy, *row = to_real(memory->model, x, memory->model->width[0], &copy);
     if (row == NULL)
         return out_of_memory();
     status = core_for(memory->model)->remove(memory->model, row);
+    status = store_finish(memory, status, NULL);
     free(copy);
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
@@ -306,7 +318,11 @@ bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta)
         return status;
     if (!(beta >= 0 && beta <= 1))
         return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to 1", beta);
+    status = store_begin(memory->store);
+    if (status != BPCN_OK)
+        return status;
     status = core_for(memory->model)->forget(memory->model, beta);
+    status = store_finish(memory, status, NULL);
     return status == BPCN_NO_MEMORY ? out_of_memory() : status;
 }
 

@@ -53,7 +53,7 @@ static void set_shape(struct model *model)
     }
 }
 
-struct model *model_create(const bpcn_options *options)
+struct model *model_allocate(const bpcn_options *options)
 {
     struct model *model = alloc_zeroed(1, sizeof *model);
     if (model == NULL)
@@ -69,7 +69,17 @@ struct model *model_create(const bpcn_options *options)
         model->particles[n].origin = n;
         model->log_weights[n] = -log((double)options->particles);
     }
-    if (failed || core_for(model)->forget(model, 1.0) != BPCN_OK) {
+    if (failed) {
+        model_free(model);
+        return NULL;
+    }
+    return model;
+}
+
+struct model *model_create(const bpcn_options *options)
+{
+    struct model *model = model_allocate(options);
+    if (model == NULL || core_for(model)->forget(model, 1.0) != BPCN_OK) {
         model_free(model);
         return NULL;
     }

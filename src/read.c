@@ -29,7 +29,8 @@ struct search {
     const size_t *subset;   /* row of the minimiser -> row of the reader */
     unsigned char *settled; /* [n]: the noise estimate no longer moves */
     enum { ANNEAL, ESTIMATE, POLISH } plan;
-    double given;                          /* noise variance of the known entries */
+    int again;              /* annealing for the second time */
+    double given;           /* noise variance of the known entries */
     struct norms norms;                    /* of the particle searched */
     struct preconditioner *preconditioner; /* likewise; NULL: the diagonal will do */
 };
@@ -49,53 +50,56 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
     problem_evaluate(part->search->reader->problem, part->lane, n, mapped, points, energy, grad, NULL);
 }
 
+/* The mean square of what is known of row i. */
 static double mean_square(const struct reader *r, size_t i)
 {
-    double sum = 0;
     size_t dim = r->model->width[0];
+    const unsigned char *known = r->request->known ? r->request->known + i * dim : NULL;
+    double sum = 0;
     for (size_t j = 0; j < dim; j++)
-        sum += (double)r->x[i * dim + j] * (double)r->x[i * dim + j];
-    return sum / (double)dim;
+        if (known == NULL || known[j])
+            sum += (double)r->x[i * dim + j] * (double)r->x[i * dim + j];
+    return sum / fmax(1, r->problem->count[i]);
+}
+
+/* Step `number` of a schedule, on top of a variance that stays. */
+static int follow(struct search *s, size_t i, struct steps steps, size_t number, double base, size_t lane, real *point,
+                  struct stage *stage)
+{
+    struct problem *p = s->reader->problem;
+    if (number == steps.count)
+        return 0;
+    const struct step *step = &steps.step[number];
+    p->extra[i] = base + step->extra;
+    p->leak[i] = step->leak;
+    *stage = step->stage;
+    if (step->snap > 0)
+        snap_code(p->model, p->particle, step->snap, point, p->lane[lane].work->z, p->lane[lane].work->error);
+    return 1;
 }
 
 /* The noise that best explains what the code leaves over, of which its own freedom has taken a
    part; starts as if all were noise. */
-static int estimate_noise(struct search *s, size_t i, size_t number, struct stage *stage)
+static int estimate_noise(struct search *s, size_t i, size_t number, size_t lane, real *point, struct stage *stage)
 {
     struct problem *p = s->reader->problem;
     const struct fit *fit = p->fit + i * (p->model->options.layers + 1);
     *stage = (struct stage){ESTIMATE_ITERATIONS, estimate_tolerance};
     if (number == 0) {
         p->extra[i] = mean_square(s->reader, i);
+        p->leak[i] = starts_linear(p->model->options.activation) ? 1 : 0;
         s->settled[i] = 0;
         return 1;
     }
-    if (s->settled[i])
-        return 0;
-    double spanned = fmin((double)p->model->writes, (double)p->model->widest_hidden);
-    double before = p->extra[i], free = p->count[i] - fmin(spanned, 0.5 * p->count[i]);
-    double now = fmax(0, fit->squares / free - fit->variance);
-    p->extra[i] = now;
-    s->settled[i] = number >= ESTIMATES || fabs(now - before) <= 0.02 * before;
-    if (s->settled[i])
-        *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
-    return 1;
-}
-
-/* The next step of the annealing schedule. */
-static int anneal(struct search *s, size_t i, size_t number, size_t lane, real *point, struct stage *stage)
-{
-    struct problem *p = s->reader->problem;
-    struct steps steps = read_steps(p->model->options.activation);
-    if (number == steps.count)
-        return 0;
-    const struct step *step = &steps.step[number];
-    p->extra[i] = s->given + step->extra;
-    p->leak[i] = step->leak;
-    *stage = step->stage;
-    if (step->snap > 0)
-        snap_code(p->model, p->particle, step->snap, point, p->lane[lane].work->z, p->lane[lane].work->error);
-    return 1;
+    if (s->settled[i] == 0) {
+        double spanned = fmin((double)p->model->writes, (double)p->model->widest_hidden);
+        double before = p->extra[i], free = p->count[i] - fmin(spanned, 0.5 * p->count[i]);
+        double now = fmax(0, fit->squares / fmax(1, free) - fit->variance);
+        p->extra[i] = now;
+        if (number < ESTIMATES && fabs(now - before) > 0.02 * before)
+            return 1;
+    }
+    return follow(s, i, noisy_steps(p->model->options.activation), s->settled[i]++, p->extra[i], lane, point, stage);
 }
 
 static int enter(void *context, size_t row, size_t number, real *point, struct stage *stage)
@@ -105,9 +109,9 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     size_t i = s->subset[part->first + row];
     switch (s->plan) {
     case ANNEAL:
-        return anneal(s, i, number, part->lane, point, stage);
+        return follow(s, i, read_steps(s->reader->model->options.activation, s->again), number, s->given, part->lane, point, stage);
     case ESTIMATE:
-        return estimate_noise(s, i, number, stage);
+        return estimate_noise(s, i, number, part->lane, point, stage);
     case POLISH:
         break;
     }
@@ -307,18 +311,22 @@ static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, 
     return status;
 }
 
-/* Rows that the annealing has led to a code that the particle knows little about get a second
-   attempt, without it. Things that were written do not end there. */
+/* Networks with a second way to go take it for all rows. Otherwise rows that the annealing has led
+   to a code that the particle knows little about get a second attempt, straight from the start;
+   things that were written do not end there. */
 static bpcn_status second_attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
 {
     const double doubtful = 4 * noise_variance(r->model, 0);
+    int another_way = read_steps(r->model->options.activation, 1).count > 0;
     size_t again = 0;
     for (size_t at = 0; at < rows; at++)
-        if (r->problem->fit[t->subset[at] * (r->model->options.layers + 1)].variance > doubtful)
+        if (another_way || r->problem->fit[t->subset[at] * (r->model->options.layers + 1)].variance > doubtful)
             t->subset[again++] = t->subset[at];
-    s->plan = POLISH;
+    s->plan = another_way ? ANNEAL : POLISH;
+    s->again = 1;
     bpcn_status status = attempt(r, s, t, k, again, 0);
     s->plan = ANNEAL;
+    s->again = 0;
     return status;
 }
 
@@ -447,7 +455,8 @@ static bpcn_status search(struct reader *r)
     const bpcn_read_options *o = &r->request->options;
     int marginal = objective_of(r->model, o) == BPCN_OBJECTIVE_MARGINAL, masked = r->request->known != NULL;
     struct search s = {.reader = r, .given = marginal && o->noise > 0 ? o->noise * o->noise : 0};
-    s.plan = marginal && !masked && o->noise < 0 ? ESTIMATE : ANNEAL;
+    int homotopy = masked && r->model->options.activation == BPCN_RELU;
+    s.plan = marginal && o->noise < 0 && !homotopy ? ESTIMATE : ANNEAL;
     bpcn_status status = BPCN_NO_MEMORY;
     if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
         s.settled = t.settled;

@@ -57,7 +57,7 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
 static int annealing(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     struct remover *r = context;
-    struct steps steps = read_steps(r->model->options.activation);
+    struct steps steps = read_steps(r->model->options.activation, 0);
     (void)row;
     if (number == steps.count)
         return 0;
@@ -150,6 +150,30 @@ static void take_back(struct remover *r, size_t k)
     r->log_weights[k] = r->model->log_weights[k] + energy;
 }
 
+static void take_back_all(struct remover *r)
+{
+    struct model *model = r->model;
+    size_t particles = model->options.particles;
+    r->extra = r->leak = 0; /* as the last step of inference left them */
+    for (size_t k = 0; k < particles; k++)
+        take_back(r, k);
+    if (normalize_log_weights(particles, r->log_weights) == 0)
+        memcpy(model->log_weights, r->log_weights, particles * sizeof *r->log_weights);
+    model->deletes++;
+}
+
+bpcn_status core_repeat_remove(struct model *model, const struct change *change)
+{
+    struct remover r = {.model = model, .x = change->x};
+    bpcn_status status = remover_create(&r) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK) {
+        memcpy(r.codes, change->codes, model->options.particles * model->code_dim * sizeof *r.codes);
+        take_back_all(&r);
+    }
+    remover_free(&r);
+    return status;
+}
+
 bpcn_status core_remove(struct model *model, const void *x)
 {
     struct remover r = {.model = model, .x = x};
@@ -157,13 +181,10 @@ bpcn_status core_remove(struct model *model, const void *x)
     bpcn_status status = remover_create(&r) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t k = 0; status == BPCN_OK && k < particles; k++)
         status = find_code(&r, k);
-    if (status == BPCN_OK) {
-        for (size_t k = 0; k < particles; k++)
-            take_back(&r, k);
-        if (normalize_log_weights(particles, r.log_weights) == 0)
-            memcpy(model->log_weights, r.log_weights, particles * sizeof *r.log_weights);
-        model->deletes++;
-    }
+    if (status == BPCN_OK)
+        status = model_commit(model, &(struct change){.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = r.codes});
+    if (status == BPCN_OK)
+        take_back_all(&r);
     remover_free(&r);
     return status;
 }

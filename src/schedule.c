@@ -9,31 +9,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct steps read_steps(bpcn_activation activation)
+#define STEPS(array) ((struct steps){sizeof(array) / sizeof *(array), (array)})
+
+/* clang-format off */
+static const struct step smooth_read[] = {
+    {0.03, 0, {40, 1}, 0}, {0.001, 0, {40, 0.1}, 0}, {0, 0, {400, ENERGY_TOLERANCE}, 0}};
+
+/* Linear first, where the sensory layer is a ridge regression whose minimum is near the code
+   sought; then the kink is bent in while some variance is left. */
+static const struct step relu_read[] = {
+    {0.03, 1, {40, 1}, 0},           {0.001, 1, {40, 0.1}, 0},
+    {0.001, 0.3, {100, 0.02}, 0},    {0.001, 0.1, {100, 0.02}, 0},
+    {0.001, 0, {60, 0.03}, 1e-4},    {0.0003, 0, {40, 0.1}, 1e-4},
+    {0.0001, 0, {40, 0.1}, 1e-4},    {0, 0, {400, 1e-3}, 1e-4}};
+
+/* Another way to the same place, which finds some of the codes that the first one misses. */
+static const struct step relu_read_again[] = {
+    {0.03, 1, {40, 1}, 0},           {0.001, 1, {40, 0.1}, 0},      {0.0003, 1, {40, 0.1}, 0},
+    {0.0003, 0.3, {80, 0.03}, 0},    {0.0003, 0.1, {60, 0.03}, 0},  {0.0003, 0, {60, 0.03}, 1e-3},
+    {0.0001, 0, {30, 0.03}, 1e-4},   {0, 0, {400, 1e-3}, 1e-4}};
+
+static const struct step smooth_write[] = {
+    {0.3, 0, {10, 1}, 0}, {0.1, 0, {10, 1}, 0}, {0.03, 0, {10, 1}, 0}, {0.01, 0, {10, 1}, 0},
+    {0, 0, {500, ENERGY_TOLERANCE}, 0}};
+
+static const struct step relu_write[] = {
+    {0.3, 1, {10, 1}, 0}, {0.1, 0.5, {10, 1}, 0}, {0.03, 0.2, {10, 1}, 0}, {0, 0.1, {10, 1}, 0},
+    {0, 0, {500, 1e-2}, 0}};
+
+/* With the noise of a query known: what the linear network has found, bent. */
+static const struct step smooth_noisy[] = {{0, 0, {400, ENERGY_TOLERANCE}, 0}};
+static const struct step relu_noisy[] = {
+    {0, 0.3, {100, 0.02}, 0}, {0, 0.1, {100, 0.02}, 0}, {0, 0, {60, 0.03}, 1e-4}, {0, 0, {400, 1e-3}, 1e-4}};
+/* clang-format on */
+
+struct steps read_steps(bpcn_activation activation, int again)
 {
-    static const struct step smooth[] = {
-        {0.03, 0, {40, 1}, 0}, {0.001, 0, {40, 0.1}, 0}, {0, 0, {400, ENERGY_TOLERANCE}, 0}};
-    static const struct step relu[] = {{0.03, 1, {40, 1}, 0},         {0.001, 1, {40, 0.1}, 0},
-                                       {0.0003, 1, {40, 0.1}, 0},     {0.0003, 0.3, {80, 0.03}, 0},
-                                       {0.0003, 0.1, {60, 0.03}, 0},  {0.0003, 0, {60, 0.03}, 1e-3},
-                                       {0.0001, 0, {30, 0.03}, 1e-4}, {0, 0, {400, ENERGY_TOLERANCE}, 1e-4}};
-    if (activation == BPCN_RELU)
-        return (struct steps){sizeof relu / sizeof *relu, relu};
-    return (struct steps){sizeof smooth / sizeof *smooth, smooth};
+    if (again)
+        return activation == BPCN_RELU ? STEPS(relu_read_again) : (struct steps){0, NULL};
+    return activation == BPCN_RELU ? STEPS(relu_read) : STEPS(smooth_read);
 }
 
 struct steps write_steps(bpcn_activation activation)
 {
-    static const struct step smooth[] = {
-        {0.3, 0, {10, 1}, 0}, {0.1, 0, {10, 1}, 0}, {0.03, 0, {10, 1}, 0}, {0, 0, {500, ENERGY_TOLERANCE}, 0}};
-    static const struct step relu[] = {{0.3, 1, {10, 1}, 0},
-                                       {0.1, 0.5, {10, 1}, 0},
-                                       {0.03, 0.2, {10, 1}, 0},
-                                       {0, 0.1, {10, 1}, 0},
-                                       {0, 0, {500, ENERGY_TOLERANCE}, 0}};
-    if (activation == BPCN_RELU)
-        return (struct steps){sizeof relu / sizeof *relu, relu};
-    return (struct steps){sizeof smooth / sizeof *smooth, smooth};
+    return activation == BPCN_RELU ? STEPS(relu_write) : STEPS(smooth_write);
+}
+
+struct steps noisy_steps(bpcn_activation activation)
+{
+    return activation == BPCN_RELU ? STEPS(relu_noisy) : STEPS(smooth_noisy);
 }
 
 int starts_linear(bpcn_activation activation)
@@ -107,10 +131,11 @@ void snap_code(const struct model *model, const struct particle *particle, doubl
     for (size_t j = 0; j < model->width[top]; j++)
         prediction[j] = (real)particle->top_mean[j];
     for (size_t l = top; l > 0; l--) {
+        int free = l == top && top > 1; /* the top's mean would keep the prior's negative entries */
         real *x = code + model->offset[l];
         real limit = (real)(threshold * pow(0.1, (double)(l - 1)));
         for (size_t j = 0; j < model->width[l]; j++) {
-            if (x[j] < limit)
+            if (!free && x[j] < limit)
                 x[j] = (prediction[j] < 0 ? prediction[j] : 0) - (real)1e-6;
             above[j] = x[j] > 0 ? x[j] : 0;
         }

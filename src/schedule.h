@@ -22,10 +22,11 @@ struct steps {
     const struct step *step;
 };
 
-/* For reads the extra variance is absolute; for writes it is relative to what the start leaves
+/* `again`: a second way to go, with no steps where one is enough. For reads the extra variance is absolute; for writes it is relative to what the start leaves
    unexplained, per entry. */
-struct steps read_steps(bpcn_activation activation);
+struct steps read_steps(bpcn_activation activation, int again);
 struct steps write_steps(bpcn_activation activation);
+struct steps noisy_steps(bpcn_activation activation); /* after a query's noise was estimated */
 
 /* Whether inference starts in the network made linear, where the start is not dead. */
 int starts_linear(bpcn_activation activation);
@@ -45,7 +46,7 @@ void inverse_curvature(const struct model *model, const struct norms *norms, con
                        double extra, double leak, real *inverse);
 
 /* Puts the units of a code that are below `threshold` in layer 1, a tenth of it in layer 2, ...,
-   where their prediction from above wants them, or just below zero. For ReLU, whose kinks hold
+   but for the top layer, where their prediction from above wants them, or just below zero. For ReLU, whose kinks hold
    L-BFGS up. */
 void snap_code(const struct model *model, const struct particle *particle, double threshold, real *code, real *above,
                real *prediction);

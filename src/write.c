@@ -228,19 +228,28 @@ static void report_codes(const struct writer *w, float *out)
 }
 
 /* For given codes the joint update equals the updates one by one, in any order. */
-static void condition(struct writer *w)
+static void condition(struct model *model, const struct change *change, struct update *update)
 {
-    struct model *model = w->model;
+    const real *x = change->x, *codes = change->codes;
     size_t code = model->code_dim, dim = model->width[0];
     for (size_t k = 0; k < model->options.particles; k++) {
-        for (size_t i = 0; i < w->n; i++)
-            particle_update(model, &model->particles[k], w->x + i * dim, w->codes + (k * w->n + i) * code, 1,
-                            w->update);
-        model->log_weights[k] = w->log_weights[k];
+        for (size_t i = 0; i < change->rows; i++)
+            particle_update(model, &model->particles[k], x + i * dim, codes + (k * change->rows + i) * code, 1, update);
+        model->log_weights[k] = change->log_weights[k];
     }
     if (model->options.resample)
         model_resample(model);
-    model->writes += w->n;
+    model->writes += change->rows;
+}
+
+bpcn_status core_repeat_write(struct model *model, const struct change *change)
+{
+    struct update *update = update_create(model);
+    if (update == NULL)
+        return BPCN_NO_MEMORY;
+    condition(model, change, update);
+    update_free(update);
+    return BPCN_OK;
 }
 
 bpcn_status core_write(struct model *model, const void *x, size_t n, size_t block, const struct write_request *request,
@@ -263,7 +272,12 @@ bpcn_status core_write(struct model *model, const void *x, size_t n, size_t bloc
             request->rows[j] = row;
         if (request->codes != NULL)
             report_codes(&w, request->codes + i * entries);
-        condition(&w);
+        struct change change = {
+            .kind = CHANGE_WRITE, .rows = block, .x = w.x, .codes = w.codes, .log_weights = w.log_weights};
+        status = model_commit(model, &change);
+        if (status != BPCN_OK)
+            break;
+        condition(model, &change, w.update);
         *written += block;
         *evaluations += row.evaluations;
     }

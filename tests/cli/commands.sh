@@ -94,3 +94,15 @@ for command in create write read score forget delete sample info check export im
 done
 law "--version prints the version" contains "$(bpcn --version)" "bpcn 0."
 law "no arguments: the overview, exit 2" says 2 "usage: bpcn COMMAND" bpcn
+
+# how full
+bpcn create small.mem --image 8x8 --hidden 12 -q
+run bpcn write small.mem photos
+law "write warns when the memory is nearly full" contains "$err" "let old things fade (bpcn forget, or write --forget auto), or create a wider one"
+law "info gives the same advice" contains "$(bpcn info small.mem)" "advice     "
+law "a memory with room gets no advice" same "$(bpcn info m.mem | grep -c advice)" 0
+pictures stream 150 8 500
+bpcn create s.mem --image 8x8 --hidden 24,24 -q
+bpcn write s.mem stream --forget auto -q
+law "--forget auto keeps the latest known" contains "$(bpcn score s.mem stream/p649.pgm stream/p648.pgm stream/p647.pgm)" "3 rows, 3 known"
+law "and lets the oldest go" test "$(bpcn score s.mem stream/p50?.pgm | sed -n 's/.*rows, \([0-9]*\) known/\1/p')" -le 3

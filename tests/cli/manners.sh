@@ -60,14 +60,16 @@ law "and loads" bpcn score c.mem many.csv --rows 0:2
 mkfifo pipe
 sleep 30 >pipe &
 holder=$!
-env --default-signal=INT "$BPCN" write m.mem - <pipe >.out 2>.err &
+env --default-signal=INT "$BPCN" write m.mem - <pipe >waiting.out 2>waiting.err &
 pid=$!
 sleep 0.5
+law "a memory that is being written elsewhere is busy" says 1 "m.mem is open for writing elsewhere" bpcn write m.mem photos
+law "but can be read" bpcn score m.mem photos
 kill -INT $pid
 wait $pid
 status=$?
 kill $holder 2>/dev/null
-law "Ctrl-C while waiting for a pipe ends it too" same "$status $(cat .err)" "130 bpcn write: m.mem: interrupted; nothing was written"
+law "Ctrl-C while waiting for a pipe ends it too" same "$status $(cat waiting.err)" "130 bpcn write: m.mem: interrupted; nothing was written"
 
 # A full disk: a limit on the size of files stands for it everywhere, a small tmpfs where it may be mounted.
 limited() { (ulimit -f "$1" && shift && "$@"); }

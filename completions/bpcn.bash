@@ -1,0 +1,46 @@
+# bash completion for bpcn. Install as share/bash-completion/completions/bpcn, or source it.
+
+_bpcn() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    local common='--quiet --json --help'
+    local inputs='--rows --resize --pixels --channels-last --format --member'
+    local queries='--known --mask --hide --noise --assume-noise --seed'
+    local outputs='--output --output-format --only --plain'
+    local kinds='any png jpeg pnm npy npz idx cifar csv raw' options=
+
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W 'create write read score forget delete sample info check export import eval
+            reproduce bench demo help --version --help' -- "$current"))
+        return
+    fi
+    case $previous in
+        --activation) COMPREPLY=($(compgen -W 'gelu relu tanh linear' -- "$current")); return ;;
+        --precision) COMPREPLY=($(compgen -W 'float32 float64' -- "$current")); return ;;
+        --format | --output-format) COMPREPLY=($(compgen -W "$kinds" -- "$current")); return ;;
+        --forget) COMPREPLY=($(compgen -W 'auto' -- "$current")); return ;;
+        --hide) COMPREPLY=($(compgen -W 'right:0.25 left:0.25 top:0.25 bottom:0.25 center:0.25 random:0.5' -- "$current")); return ;;
+        --image | --dim | --fields | --hidden | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
+            --member | --known | --noise | --assume-noise | --only | --refuse-below | --beta | --times | --number | -n) return ;;
+    esac
+    case $command in
+        create) options="--image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
+            --seed --resample --precision --force" ;;
+        write) options="$inputs --forget" ;;
+        read) options="$inputs $queries $outputs --refuse-below" ;;
+        score) options="$inputs $queries" ;;
+        forget) options="--beta --times" ;;
+        delete) options="$inputs" ;;
+        sample) options="--number --seed $outputs" ;;
+        info) options="--measure" ;;
+        import) options="--force" ;;
+        help) COMPREPLY=($(compgen -W 'create write read score forget delete sample info check export import eval
+            reproduce bench demo' -- "$current")); return ;;
+    esac
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$options $common" -- "$current"))
+    else
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+
+complete -o filenames -o bashdefault -F _bpcn bpcn

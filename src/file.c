@@ -1,0 +1,234 @@
+/* The POSIX file operations and the loops around them. */
+#define _DEFAULT_SOURCE /* flock */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_INTERRUPTIONS = 1000 }; /* in a row: a system that only ever interrupts is a failure */
+
+static int posix_open(void *context, const char *path, int flags, unsigned mode)
+{
+    (void)context;
+    return open(path, flags, (mode_t)mode);
+}
+
+static int posix_close(void *context, int fd)
+{
+    (void)context;
+    return close(fd);
+}
+
+static ssize_t posix_read(void *context, int fd, void *bytes, size_t n, uint64_t offset)
+{
+    (void)context;
+    return pread(fd, bytes, n, (off_t)offset);
+}
+
+static ssize_t posix_write(void *context, int fd, const void *bytes, size_t n, uint64_t offset)
+{
+    (void)context;
+    return pwrite(fd, bytes, n, (off_t)offset);
+}
+
+static int posix_truncate(void *context, int fd, uint64_t length)
+{
+    (void)context;
+    return ftruncate(fd, (off_t)length);
+}
+
+static int posix_sync(void *context, int fd)
+{
+    (void)context;
+    return fsync(fd);
+}
+
+static void fill_status(const struct stat *from, struct file_status *status)
+{
+    *status = (struct file_status){.length = (uint64_t)from->st_size,
+                                   .device = (uint64_t)from->st_dev,
+                                   .inode = (uint64_t)from->st_ino,
+                                   .mode = (unsigned)from->st_mode & 07777,
+                                   .owner = (unsigned)from->st_uid,
+                                   .group = (unsigned)from->st_gid,
+                                   .regular = S_ISREG(from->st_mode)};
+}
+
+static int posix_status(void *context, int fd, struct file_status *status)
+{
+    struct stat from;
+    (void)context;
+    if (fstat(fd, &from) != 0)
+        return -1;
+    fill_status(&from, status);
+    return 0;
+}
+
+static int posix_find(void *context, const char *path, struct file_status *status)
+{
+    struct stat from;
+    (void)context;
+    if (stat(path, &from) != 0)
+        return -1;
+    fill_status(&from, status);
+    return 0;
+}
+
+/* flock belongs to the open descriptor: unlike a POSIX record lock it also keeps out a second
+   opening by the same process, and is not lost when that one closes the file. */
+static int posix_lock(void *context, int fd)
+{
+    (void)context;
+    return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+static int posix_permit(void *context, int fd, const struct file_status *like)
+{
+    (void)context;
+    int failed = fchown(fd, (uid_t)like->owner, (gid_t)like->group); /* may not be ours to give away */
+    return fchmod(fd, (mode_t)like->mode) | failed;
+}
+
+static int posix_rename(void *context, const char *from, const char *to)
+{
+    (void)context;
+    return rename(from, to);
+}
+
+static int posix_remove(void *context, const char *path)
+{
+    (void)context;
+    return unlink(path);
+}
+
+const struct file_ops file_posix = {
+    .open = posix_open,
+    .close = posix_close,
+    .read = posix_read,
+    .write = posix_write,
+    .truncate = posix_truncate,
+    .sync = posix_sync,
+    .status = posix_status,
+    .find = posix_find,
+    .lock = posix_lock,
+    .permit = posix_permit,
+    .rename = posix_rename,
+    .remove = posix_remove,
+};
+
+/* Whether to try again: counts the interruptions in a row. */
+static int interrupted(int *count)
+{
+    return errno == EINTR && ++*count < MOST_INTERRUPTIONS;
+}
+
+int file_read(const struct file *file, void *bytes, size_t n, uint64_t offset, size_t *got)
+{
+    int count = 0;
+    *got = 0;
+    while (*got < n) {
+        ssize_t step = file->ops->read(file->ops->context, file->fd, (char *)bytes + *got, n - *got, offset + *got);
+        if (step == 0)
+            break;
+        if (step > 0) {
+            *got += (size_t)step;
+            count = 0;
+        } else if (!interrupted(&count)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int file_write(const struct file *file, const void *bytes, size_t n, uint64_t offset)
+{
+    int count = 0;
+    size_t done = 0;
+    while (done < n) {
+        ssize_t step =
+            file->ops->write(file->ops->context, file->fd, (const char *)bytes + done, n - done, offset + done);
+        if (step > 0) {
+            done += (size_t)step;
+            count = 0;
+            continue;
+        }
+        if (step == 0)
+            errno = ENOSPC; /* nothing written and no reason given */
+        if (!interrupted(&count))
+            return -1;
+    }
+    return 0;
+}
+
+int file_open(struct file *file, const struct file_ops *ops, const char *path, int flags, unsigned mode)
+{
+    int count = 0;
+    file->ops = ops;
+    do
+        file->fd = ops->open(ops->context, path, flags | O_CLOEXEC, mode);
+    while (file->fd < 0 && interrupted(&count));
+    return file->fd < 0 ? -1 : 0;
+}
+
+int file_sync(const struct file *file)
+{
+    int failed, count = 0;
+    do
+        failed = file->ops->sync(file->ops->context, file->fd);
+    while (failed != 0 && interrupted(&count));
+    return failed;
+}
+
+int file_truncate(const struct file *file, uint64_t length)
+{
+    int failed, count = 0;
+    do
+        failed = file->ops->truncate(file->ops->context, file->fd, length);
+    while (failed != 0 && interrupted(&count));
+    return failed;
+}
+
+int file_lock(const struct file *file)
+{
+    int failed, count = 0;
+    do
+        failed = file->ops->lock(file->ops->context, file->fd);
+    while (failed != 0 && interrupted(&count));
+    return failed;
+}
+
+/* What had to be durable has been synced: an error here says nothing more. */
+void file_close(struct file *file)
+{
+    int before = errno;
+    if (file->fd >= 0)
+        file->ops->close(file->ops->context, file->fd);
+    file->fd = -1;
+    errno = before;
+}
+
+int file_sync_folder(const struct file_ops *ops, const char *folder)
+{
+    struct file opened;
+    if (file_open(&opened, ops, folder, O_RDONLY | O_DIRECTORY, 0) != 0)
+        return -1;
+    int failed = file_sync(&opened);
+    if (failed != 0 && errno == EINVAL)
+        failed = 0; /* file systems without such a thing as an unsynced folder */
+    file_close(&opened);
+    return failed;
+}
+
+int file_is_at(const struct file *file, const char *path)
+{
+    struct file_status here, there;
+    if (file->ops->status(file->ops->context, file->fd, &here) != 0)
+        return -1;
+    if (file->ops->find(file->ops->context, path, &there) != 0)
+        return errno == ENOENT ? 0 : -1;
+    return here.device == there.device && here.inode == there.inode;
+}

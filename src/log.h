@@ -1,0 +1,45 @@
+/*
+ * The log at the end of a memory file: one record for every change since the snapshot, with what
+ * repeats it. A record counts once it is synced; docs/FORMAT.md says how a torn end is told from
+ * damage.
+ */
+#ifndef BPCN_LOG_H
+#define BPCN_LOG_H
+
+#include "file.h"
+#include "memory.h"
+
+enum { RECORD_BYTES = 48, RECORD_END_BYTES = 8 }; /* before and after a record's payload */
+
+struct log {
+    struct file file;
+    const char *path;      /* for sentences */
+    uint32_t salt;         /* of the file's header */
+    uint64_t start, end;   /* in the file */
+    uint64_t last;         /* where the last record begins */
+    uint64_t records;      /* from start to end */
+    uint64_t synced;       /* how many of them are known to be durable */
+    uint64_t dropped;      /* bytes of a torn end that replay found */
+    unsigned char *buffer; /* [LOG_BUFFER_BYTES]: records go out through it */
+};
+
+enum { LOG_BUFFER_BYTES = 1 << 16 };
+
+/* Appends one record. On failure the file is cut back to what it was; *broken is set when even
+   that failed and nothing may be appended any more. */
+bpcn_status log_append(struct log *log, const struct model *model, const struct change *change, int *broken);
+
+/* Makes all records durable. */
+bpcn_status log_sync(struct log *log);
+
+/* Cuts the file to `end` and makes that durable: what was there must not come back. */
+int log_cut(struct log *log, uint64_t end);
+
+/* Repeats all records of a file of the given length. A torn end stays in the file, its size in
+   log->dropped. */
+bpcn_status log_replay(struct log *log, uint64_t length, bpcn_memory *memory);
+
+/* A memory's note, copied. -1 when out of memory. */
+int memory_keep_note(bpcn_memory *memory, const void *note, size_t bytes);
+
+#endif

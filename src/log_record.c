@@ -1,0 +1,180 @@
+/* Records in bytes and back; nothing that is read is believed before it is checked. */
+#include "log_record.h"
+
+#include "store_bytes.h"
+#include "store_crc.h"
+#include "store_state.h"
+
+#include <float.h>
+
+/* Where the fields of a record's header are. */
+enum { AT_MARK = 0, AT_KIND = 4, AT_OFFSET = 8, AT_SEQUENCE = 16, AT_SYNCED = 24, AT_BYTES = 32, AT_CHECKSUM = 40 };
+
+static const uint32_t record_mark = 0x474f4c42; /* "BLOG" */
+
+static size_t real_size(const struct model *model)
+{
+    return model->options.precision == BPCN_FLOAT64 ? 8 : 4;
+}
+
+static uint32_t header_checksum(const unsigned char *header, uint32_t salt)
+{
+    unsigned char salted[4];
+    put32(salted, salt);
+    return crc32c(crc32c(0, salted, sizeof salted), header, AT_CHECKSUM);
+}
+
+uint32_t record_encode(const struct record *record, uint32_t salt, unsigned char out[RECORD_BYTES])
+{
+    memset(out, 0, RECORD_BYTES);
+    put32(out + AT_MARK, record_mark);
+    put32(out + AT_KIND, record->kind);
+    put64(out + AT_OFFSET, record->offset);
+    put64(out + AT_SEQUENCE, record->sequence);
+    put64(out + AT_SYNCED, record->synced);
+    put64(out + AT_BYTES, record->bytes);
+    uint32_t crc = header_checksum(out, salt);
+    put32(out + AT_CHECKSUM, crc);
+    return crc;
+}
+
+int record_decode(const unsigned char in[RECORD_BYTES], uint32_t salt, uint64_t offset, struct record *record,
+                  uint32_t *crc)
+{
+    if (get32(in + AT_MARK) != record_mark || get64(in + AT_OFFSET) != offset)
+        return -1;
+    *crc = header_checksum(in, salt);
+    if (*crc != get32(in + AT_CHECKSUM) || get32(in + AT_CHECKSUM + 4) != 0)
+        return -1;
+    *record = (struct record){get32(in + AT_KIND), offset, get64(in + AT_SEQUENCE), get64(in + AT_SYNCED),
+                              get64(in + AT_BYTES)};
+    return 0;
+}
+
+/* ---- payloads */
+
+static uint64_t round8(uint64_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+/* x and codes of so many rows. */
+static uint64_t row_bytes(const struct model *model, uint64_t rows)
+{
+    return rows * (model->width[0] + (uint64_t)model->options.particles * model->code_dim) * real_size(model);
+}
+
+uint64_t change_bytes(const struct model *model, const struct change *change)
+{
+    switch (change->kind) {
+    case CHANGE_WRITE:
+        return 8 + 8 * (uint64_t)model->options.particles + round8(row_bytes(model, change->rows));
+    case CHANGE_DELETE:
+        return round8(row_bytes(model, 1));
+    case CHANGE_NOTE:
+        return 8 + round8(change->note_bytes);
+    case CHANGE_FORGET:
+    case CHANGE_MINIMIZER:
+        break;
+    }
+    return 8;
+}
+
+static int padding_is_zero(const unsigned char *payload, uint64_t used, uint64_t bytes)
+{
+    for (uint64_t i = used; i < bytes; i++)
+        if (payload[i] != 0)
+            return 0;
+    return 1;
+}
+
+int change_sound(const struct model *model, const struct change *change)
+{
+    size_t size = real_size(model);
+    if (change->kind != CHANGE_WRITE && change->kind != CHANGE_DELETE)
+        return 1;
+    size_t x = change->rows * model->width[0], codes = change->rows * model->options.particles * model->code_dim;
+    if (change->kind == CHANGE_WRITE && !weights_sound(model->options.particles, change->log_weights))
+        return 0;
+    return first_unsound(change->x, x, size, DBL_MAX) == x &&
+           first_unsound(change->codes, codes, size, DBL_MAX) == codes;
+}
+
+/* x and codes, from `at` on. */
+static int decode_rows(const struct model *model, unsigned char *payload, uint64_t at, uint64_t bytes,
+                       struct change *change)
+{
+    size_t size = real_size(model), x = change->rows * model->width[0];
+    uint64_t used = at + row_bytes(model, change->rows);
+    get_reals(payload + at, payload + at, (size_t)(used - at) / size, size);
+    change->x = payload + at;
+    change->codes = payload + at + x * size;
+    return padding_is_zero(payload, used, bytes);
+}
+
+static const char *decode_write(const struct model *model, uint64_t bytes, unsigned char *payload,
+                                struct change *change)
+{
+    size_t particles = model->options.particles;
+    uint64_t rows = bytes < 8 ? 0 : get64(payload);
+    if (rows < 1 || rows > BPCN_MAX_BLOCK)
+        return "its number of rows cannot be";
+    change->rows = (size_t)rows;
+    if (change_bytes(model, change) != bytes)
+        return "its length does not fit its rows";
+    get_reals(payload + 8, payload + 8, particles, 8);
+    change->log_weights = (const double *)(const void *)(payload + 8);
+    if (!decode_rows(model, payload, 8 + 8 * (uint64_t)particles, bytes, change))
+        return "its padding is not zero";
+    return change_sound(model, change) ? NULL : "a number in it is not finite, or its weights do not add up to one";
+}
+
+static const char *decode_delete(const struct model *model, uint64_t bytes, unsigned char *payload,
+                                 struct change *change)
+{
+    change->rows = 1;
+    if (change_bytes(model, change) != bytes)
+        return "its length does not fit a row";
+    if (!decode_rows(model, payload, 0, bytes, change))
+        return "its padding is not zero";
+    return change_sound(model, change) ? NULL : "a number in it is not finite";
+}
+
+static const char *decode_note(const struct model *model, uint64_t bytes, unsigned char *payload, struct change *change)
+{
+    uint64_t length = bytes < 8 ? UINT64_MAX : get64(payload);
+    if (length > BPCN_MAX_NOTE)
+        return "its note is too long";
+    change->note = payload + 8;
+    change->note_bytes = (size_t)length;
+    if (change_bytes(model, change) != bytes)
+        return "its length does not fit its note";
+    return padding_is_zero(payload, 8 + length, bytes) ? NULL : "its padding is not zero";
+}
+
+bpcn_status change_decode(const struct model *model, const struct record *record, unsigned char *payload,
+                          struct change *change, const char **what)
+{
+    *what = NULL;
+    *change = (struct change){.kind = (enum change_kind)record->kind};
+    if (record->kind == CHANGE_WRITE) {
+        *what = decode_write(model, record->bytes, payload, change);
+    } else if (record->kind == CHANGE_DELETE) {
+        *what = decode_delete(model, record->bytes, payload, change);
+    } else if (record->kind == CHANGE_NOTE) {
+        *what = decode_note(model, record->bytes, payload, change);
+    } else if (record->bytes != 8) {
+        *what = "its length is wrong";
+    } else if (record->kind == CHANGE_FORGET) {
+        change->beta = get_double(payload);
+        if (!(change->beta > 0 && change->beta <= 1))
+            *what = "its beta is not in 0 to 1";
+    } else if (record->kind == CHANGE_MINIMIZER) {
+        change->minimizer = get64(payload) == BPCN_ADAM ? BPCN_ADAM : BPCN_LBFGS;
+        if (get64(payload) > BPCN_ADAM)
+            *what = "its minimizer does not exist";
+    } else {
+        *what = "its kind does not exist";
+    }
+    return *what == NULL ? BPCN_OK : BPCN_CORRUPT;
+}

@@ -1,0 +1,442 @@
+/*
+ * A memory in a file. Opening reads the snapshot and repeats the log; every change is appended to
+ * the log before it is made; a checkpoint replaces the file by a new snapshot.
+ */
+#include "store.h"
+
+#include "alloc.h"
+#include "error.h"
+#include "log.h"
+#include "log_record.h"
+#include "options.h"
+#include "store_replace.h"
+#include "store_snapshot.h"
+#include "store_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SMALLEST_LIMIT = 1 << 20 }; /* bytes of log below which no checkpoint is made by itself */
+
+struct store {
+    bpcn_memory *memory; /* whose file it is */
+    struct place place;
+    struct log log; /* with the open and locked file; fd = -1 for a reader */
+    uint64_t generation;
+    uint64_t dropped;  /* bytes of the torn end that opening found */
+    uint64_t replayed; /* records that opening repeated */
+    uint64_t limit;    /* bytes of log that make a checkpoint happen */
+    uint64_t handled;  /* records up to the last store_finish */
+    bpcn_sync sync;
+    int read_only;
+    int broken;       /* the file may not be what we think: it is written no more */
+    int suspect;      /* the last record may have spoilt the state */
+    size_t last_rows; /* that it wrote */
+};
+
+/* ---- reading a file, in whatever way it was opened */
+
+/* No sequence of records may lead to a state that no snapshot may hold. */
+static bpcn_status check_replayed(const bpcn_memory *memory)
+{
+    char reason[256];
+    if (state_check(memory) == BPCN_OK)
+        return BPCN_OK;
+    snprintf(reason, sizeof reason, "%s", bpcn_memory_error(NULL));
+    return fail(BPCN_CORRUPT, "the log leads to a state that cannot be: %s", reason);
+}
+
+/* Everything of an open file: memory->model and note, the log at its end, the header. */
+static bpcn_status read_all(struct log *log, const char *path, bpcn_memory *memory, struct header *header)
+{
+    struct file_status is;
+    const struct file_ops *ops = log->file.ops;
+    log->path = path;
+    log->buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
+    if (log->buffer == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    if (ops->status(ops->context, log->file.fd, &is) != 0)
+        return fail_io("find", path);
+    if (!is.regular)
+        return fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
+    bpcn_status status = snapshot_header(&log->file, path, is.length, header);
+    if (status == BPCN_OK)
+        status = snapshot_read(&log->file, path, header, memory);
+    if (status != BPCN_OK)
+        return status;
+    log->salt = header->salt;
+    log->start = log->end = header->snapshot;
+    status = log_replay(log, is.length, memory);
+    return status == BPCN_OK && log->records > 0 ? check_replayed(memory) : status;
+}
+
+static void forget_contents(bpcn_memory *memory)
+{
+    model_free(memory->model);
+    free(memory->note);
+    memory->model = NULL;
+    memory->note = NULL;
+}
+
+static void fill_info(const struct header *header, uint64_t length, const struct log *log, bpcn_file_info *info)
+{
+    *info = (bpcn_file_info){.size = sizeof *info,
+                             .version = STORE_VERSION,
+                             .generation = header->generation,
+                             .options = header->options,
+                             .writes = header->writes,
+                             .forgets = header->forgets,
+                             .deletes = header->deletes,
+                             .note_bytes = header->note_bytes,
+                             .file_bytes = length,
+                             .snapshot_bytes = header->snapshot,
+                             .log_bytes = length - header->snapshot,
+                             .records = log->records,
+                             .dropped_bytes = log->dropped};
+}
+
+static bpcn_status open_to_read(const struct file_ops *ops, const char *path, struct file *file)
+{
+    if (file_open(file, ops, path, O_RDONLY | O_NONBLOCK, 0) != 0)
+        return fail_io("open", path);
+    return BPCN_OK;
+}
+
+bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info)
+{
+    struct file_status is;
+    struct header header;
+    struct log none = {0};
+    bpcn_status status = open_to_read(ops, path, &none.file);
+    if (status != BPCN_OK)
+        return status;
+    if (ops->status(ops->context, none.file.fd, &is) != 0)
+        status = fail_io("find", path);
+    else if (!is.regular)
+        status = fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
+    else
+        status = snapshot_header(&none.file, path, is.length, &header);
+    file_close(&none.file);
+    if (status == BPCN_OK)
+        fill_info(&header, is.length, &none, info);
+    return status;
+}
+
+bpcn_status store_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info)
+{
+    struct header header;
+    struct log log = {.file = {ops, -1}};
+    bpcn_memory *m = alloc_zeroed(1, sizeof *m);
+    if (m == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = open_to_read(ops, path, &log.file);
+    if (status == BPCN_OK)
+        status = read_all(&log, path, m, &header);
+    file_close(&log.file);
+    free(log.buffer);
+    if (status != BPCN_OK) {
+        bpcn_memory_free(m);
+        return status;
+    }
+    if (info != NULL) {
+        state_header(m, header.generation, &header); /* the state after the log, and the snapshot's length */
+        header.snapshot = log.start;
+        fill_info(&header, log.end + log.dropped, &log, info);
+    }
+    *memory = m;
+    return BPCN_OK;
+}
+
+bpcn_status store_save(const struct file_ops *ops, const bpcn_memory *memory, const char *path)
+{
+    struct place place;
+    struct header header;
+    struct file old = {ops, -1}, file = {ops, -1};
+    int moved;
+    bpcn_status status = place_find(path, &place);
+    if (status == BPCN_OK && state_check(memory) != BPCN_OK)
+        return BPCN_NUMERIC;
+    if (status == BPCN_OK)
+        status = place_lock(ops, &place, O_RDONLY, &old);
+    if (status != BPCN_OK)
+        return status;
+    status = place_replace(&place, &old, memory, 0, &file, &header, &moved);
+    file_close(&file);
+    file_close(&old);
+    return status;
+}
+
+/* ---- changes */
+
+static bpcn_status commit(void *journal, const struct change *change)
+{
+    struct store *store = journal;
+    if (store->read_only && change->kind == CHANGE_MINIMIZER)
+        return BPCN_OK; /* how this reader reads, not a change of the memory */
+    bpcn_status status = store_begin(store);
+    if (status != BPCN_OK)
+        return status;
+    const bpcn_memory *memory = store->memory;
+    if (!change_sound(memory->model, change))
+        return fail(BPCN_NUMERIC, "a code is not finite");
+    status = log_append(&store->log, memory->model, change, &store->broken);
+    if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
+        status = store_sync(store);
+    if (status == BPCN_OK) {
+        store->suspect = change->kind == CHANGE_WRITE || change->kind == CHANGE_DELETE;
+        store->last_rows = change->rows;
+    }
+    return status;
+}
+
+bpcn_status store_begin(const struct store *store)
+{
+    if (store != NULL && store->read_only)
+        return fail(BPCN_READ_ONLY, "the memory was opened read-only");
+    if (store != NULL && store->broken)
+        return fail(BPCN_IO,
+                    "an earlier write or sync of %s failed: no more is written to it; save elsewhere or open "
+                    "it again",
+                    store->place.path);
+    return BPCN_OK;
+}
+
+bpcn_status store_refuse_set(const struct store *store)
+{
+    if (store == NULL)
+        return BPCN_OK;
+    return fail(BPCN_READ_ONLY, "the parameters of a memory that lives in a file cannot be set: load it, set them, "
+                                "and save it");
+}
+
+bpcn_status store_sync(struct store *store)
+{
+    bpcn_status status = store_begin(store);
+    if (status == BPCN_OK)
+        status = log_sync(&store->log);
+    store->broken |= status != BPCN_OK;
+    return status;
+}
+
+static void attach(bpcn_memory *memory, struct store *store)
+{
+    memory->store = store;
+    store->memory = memory;
+    memory->model->commit = commit;
+    memory->model->journal = store;
+}
+
+/* Takes the last record out of the file and the memory back to what the file then holds. */
+static bpcn_status take_back(bpcn_memory *memory)
+{
+    struct store *store = memory->store;
+    struct log log = {.file = store->log.file};
+    struct header header;
+    bpcn_memory before = {0};
+    store->broken = 1; /* until the memory is whole again */
+    if (log_cut(&store->log, store->log.last) != 0)
+        return fail_io("cut", store->place.path);
+    bpcn_status status = read_all(&log, store->place.path, &before, &header);
+    free(log.buffer);
+    if (status != BPCN_OK) {
+        forget_contents(&before);
+        return status;
+    }
+    before.model->options.threads = memory->model->options.threads;
+    forget_contents(memory);
+    memory->model = before.model;
+    memory->note = before.note;
+    attach(memory, store);
+    store->log.records = store->log.synced = store->handled = log.records;
+    store->log.last = log.last;
+    store->broken = 0;
+    return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
+}
+
+static void checkpoint_when_due(bpcn_memory *memory)
+{
+    struct store *store = memory->store;
+    uint64_t bytes = store->log.end - store->log.start;
+    if (bytes < store->limit || store->limit == UINT64_MAX)
+        return;
+    uint64_t limit = store->limit;
+    if (store_checkpoint(memory) != BPCN_OK) /* the log has everything: try again later */
+        store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
+}
+
+bpcn_status store_finish(bpcn_memory *memory, bpcn_status status, size_t *lost)
+{
+    struct store *store = memory != NULL ? memory->store : NULL;
+    if (store == NULL || store->log.records == store->handled)
+        return status;
+    store->handled = store->log.records;
+    if (store->suspect && state_check(memory) != BPCN_OK) {
+        if (lost != NULL)
+            *lost = store->last_rows;
+        return take_back(memory);
+    }
+    store->suspect = 0;
+    if (store->sync == BPCN_SYNC_CALL && !store->broken) {
+        bpcn_status synced = store_sync(store);
+        status = synced != BPCN_OK ? synced : status;
+    }
+    if (status == BPCN_OK)
+        checkpoint_when_due(memory);
+    return status;
+}
+
+bpcn_status store_checkpoint(bpcn_memory *memory)
+{
+    struct store *store = memory->store;
+    struct file file;
+    struct header header;
+    int moved;
+    bpcn_status status = store_begin(store);
+    if (status == BPCN_OK && state_check(memory) != BPCN_OK)
+        return BPCN_NUMERIC;
+    if (status == BPCN_OK && file_is_at(&store->log.file, store->place.path) != 1)
+        return fail(BPCN_IO, "%s is not the file that was opened: somebody moved or replaced it", store->place.path);
+    if (status != BPCN_OK)
+        return status;
+    status = place_replace(&store->place, &store->log.file, memory, store->generation + 1, &file, &header, &moved);
+    if (status != BPCN_OK) {
+        store->broken |= moved; /* what we hold open may be at the path no more */
+        return status;
+    }
+    file_close(&store->log.file);
+    store->log.file = file;
+    store->log.salt = header.salt;
+    store->log.start = store->log.end = store->log.last = header.snapshot;
+    store->log.records = store->log.synced = store->handled = 0;
+    store->generation++;
+    return BPCN_OK;
+}
+
+bpcn_status store_close(struct store *store)
+{
+    bpcn_status status = BPCN_OK;
+    if (store == NULL)
+        return BPCN_OK;
+    if (!store->read_only && !store->broken)
+        status = store_sync(store);
+    file_close(&store->log.file);
+    free(store->log.buffer);
+    free(store);
+    return status;
+}
+
+/* ---- opening */
+
+/* Makes an empty memory and its file. */
+static bpcn_status create(struct store *store, const bpcn_options *options, bpcn_memory *memory, struct header *header)
+{
+    struct file none = store->log.file, file;
+    bpcn_options checked;
+    int moved;
+    bpcn_status status = options_check(options, &checked);
+    if (status != BPCN_OK)
+        return status;
+    memory->model = model_create(&checked);
+    store->log.buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
+    if (memory->model == NULL || store->log.buffer == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    status = place_replace(&store->place, &none, memory, 0, &file, header, &moved);
+    if (status != BPCN_OK)
+        return status;
+    store->log.file = file;
+    store->log.salt = header->salt;
+    store->log.start = store->log.end = header->snapshot;
+    return BPCN_OK;
+}
+
+/* Makes the file what the memory is: without the torn end, and durable as far as it was read. */
+static bpcn_status recover(struct log *log)
+{
+    if (log->dropped > 0 && log_cut(log, log->end) != 0)
+        return fail_io("cut the torn end off", log->path);
+    if (log->records > 0 && file_sync(&log->file) != 0)
+        return fail_io("sync", log->path);
+    log->synced = log->records;
+    return BPCN_OK;
+}
+
+static bpcn_status open_to_write(struct store *store, const struct file_ops *ops, const bpcn_options *options,
+                                 bpcn_memory *memory, struct header *header)
+{
+    bpcn_status status = place_lock(ops, &store->place, O_RDWR, &store->log.file);
+    if (status != BPCN_OK)
+        return status;
+    if (store->log.file.fd < 0) {
+        if (options != NULL)
+            return create(store, options, memory, header);
+        errno = ENOENT;
+        return fail_io("open", store->place.path);
+    }
+    status = read_all(&store->log, store->place.path, memory, header);
+    if (status == BPCN_OK)
+        status = recover(&store->log);
+    if (status == BPCN_OK)
+        place_clean(ops, &store->place);
+    return status;
+}
+
+static bpcn_status open_only_to_read(struct store *store, const struct file_ops *ops, bpcn_memory *memory,
+                                     struct header *header)
+{
+    bpcn_status status = open_to_read(ops, store->place.path, &store->log.file);
+    if (status == BPCN_OK)
+        status = read_all(&store->log, store->place.path, memory, header);
+    file_close(&store->log.file); /* the memory is as it was now, whatever a writer does next */
+    return status;
+}
+
+bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_open_options *options,
+                       bpcn_memory **memory)
+{
+    struct header header;
+    bpcn_memory *m = alloc_zeroed(1, sizeof *m);
+    struct store *store = alloc_zeroed(1, sizeof *store);
+    if (m == NULL || store == NULL) {
+        free(m);
+        free(store);
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    }
+    store->log.file = (struct file){ops, -1};
+    store->log.path = store->place.path;
+    store->read_only = options->read_only;
+    bpcn_status status = place_find(path, &store->place);
+    if (status == BPCN_OK)
+        status = options->read_only ? open_only_to_read(store, ops, m, &header)
+                                    : open_to_write(store, ops, options->create, m, &header);
+    if (status != BPCN_OK) {
+        store->broken = 1; /* nothing of it is to be synced */
+        store_close(store);
+        bpcn_memory_free(m);
+        return status;
+    }
+    store->generation = header.generation;
+    store->sync = options->sync;
+    store->replayed = store->handled = store->log.records;
+    store->dropped = store->log.dropped;
+    store->limit = header.snapshot > SMALLEST_LIMIT ? header.snapshot : SMALLEST_LIMIT;
+    if (options->checkpoint_bytes > 0)
+        store->limit = options->checkpoint_bytes;
+    if (options->threads > 0)
+        m->model->options.threads = options->threads;
+    attach(m, store);
+    *memory = m;
+    return BPCN_OK;
+}
+
+void store_info(const bpcn_memory *memory, bpcn_file_info *info)
+{
+    const struct store *store = memory->store;
+    struct header header;
+    state_header(memory, store->generation, &header);
+    header.snapshot = store->log.start;
+    fill_info(&header, store->log.end, &store->log, info);
+    info->replayed = store->replayed;
+    info->dropped_bytes = store->dropped;
+}

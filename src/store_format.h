@@ -1,0 +1,71 @@
+/*
+ * The layout of a memory file: header, then sections in a fixed order, then the log. Everything
+ * about the sections follows from the header; docs/FORMAT.md has the whole of it.
+ */
+#ifndef BPCN_STORE_FORMAT_H
+#define BPCN_STORE_FORMAT_H
+
+#include "bayespcn.h"
+
+#define STORE_MAGIC                                                                                                    \
+    "\x89"                                                                                                             \
+    "BPCN\r\n\x1a" /* no text file begins so, and a transfer as text breaks it */
+
+enum {
+    STORE_VERSION = 1,
+    STORE_FEATURES = 0, /* required-feature bits that this version knows */
+    MAGIC_BYTES = 8,
+    HEADER_BYTES = 512,
+    SECTION_BYTES = 64,   /* of a section's own header */
+    BLOCK_BYTES = 1 << 16 /* payload that one checksum covers */
+};
+
+struct header {
+    bpcn_options options; /* threads is not kept */
+    uint64_t snapshot;    /* bytes of header and sections: where the log begins */
+    uint64_t generation;  /* how many snapshots went before */
+    uint64_t writes, forgets, deletes;
+    size_t note_bytes;
+    uint32_t salt; /* the header's checksum: ties sections and records to this header */
+};
+
+enum section_tag {
+    SECTION_NOTE = 0x45544f4e,    /* "NOTE": bytes of the user */
+    SECTION_WEIGHTS = 0x54484757, /* "WGHT": log weights [particles] */
+    SECTION_TOP = 0x20504f54,     /* "TOP ": origin, variance, mean [width of the top] */
+    SECTION_MEAN = 0x4e41454d,    /* "MEAN": [above x below], in the memory's precision */
+    SECTION_ROOT = 0x544f4f52     /* "ROOT": packed upper triangle [above (above + 1) / 2] */
+};
+
+struct section {
+    enum section_tag tag;
+    size_t particle, layer; /* 0 where there is none */
+    uint64_t offset;        /* where the section begins in the file */
+    uint64_t bytes;         /* of the payload before it is padded */
+};
+
+/* Sets snapshot and salt too. */
+void header_encode(struct header *header, unsigned char out[HEADER_BYTES]);
+
+/* Decodes the `got` bytes that a file of `length` begins with, and refuses whatever does not make
+   sense or does not fit the length. */
+bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t length, struct header *header);
+
+/* How many sections there are; section number `index` (its offset is left alone). */
+uint64_t section_count(const struct header *header);
+void section_describe(const struct header *header, uint64_t index, struct section *section);
+
+/* Sizes in the file: of the padded payload, of its checksums (padded), of all. */
+uint64_t section_blocks(const struct section *section);
+uint64_t section_payload(const struct section *section);
+uint64_t section_table(const struct section *section);
+uint64_t section_length(const struct section *section);
+
+/* The largest table of any section. */
+uint64_t section_largest_table(const struct header *header);
+
+/* "the mean of particle 0, layer 2 (section at byte 1536)" into text; without the place when the
+   offset is 0. */
+void section_name(const struct section *section, char *text, size_t room);
+
+#endif

@@ -1,0 +1,219 @@
+/* State to bytes, bytes to state, and the laws that a state obeys. */
+#include "store_state.h"
+
+#include "error.h"
+#include "root.h"
+#include "store_bytes.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Roots are rounded to float for inference, and their squares must be finite. */
+static const double most_root = 1e38;
+
+static size_t real_size(const struct model *model)
+{
+    return model->options.precision == BPCN_FLOAT64 ? 8 : 4;
+}
+
+void state_header(const bpcn_memory *memory, uint64_t generation, struct header *header)
+{
+    const struct model *model = memory->model;
+    *header = (struct header){.options = model->options,
+                              .generation = generation,
+                              .writes = model->writes,
+                              .forgets = model->forgets,
+                              .deletes = model->deletes,
+                              .note_bytes = memory->note_bytes};
+}
+
+/* ---- arrays of one kind of number */
+
+/* The array behind a section and the size of its entries; tops are not one array. */
+static void *section_array(const bpcn_memory *memory, const struct section *section, size_t *size)
+{
+    const struct model *model = memory->model;
+    struct layer *layer = &model->particles[section->particle].layer[section->layer];
+    *size = 8;
+    switch (section->tag) {
+    case SECTION_NOTE:
+        *size = 1;
+        return memory->note;
+    case SECTION_WEIGHTS:
+        return model->log_weights;
+    case SECTION_MEAN:
+        *size = real_size(model);
+        return layer->mean;
+    case SECTION_ROOT:
+        return layer->root;
+    case SECTION_TOP:
+        break;
+    }
+    return NULL;
+}
+
+/* A top is a row of 8-byte words: origin, variance, mean. */
+static void encode_top(const struct particle *particle, size_t first, size_t words, unsigned char *out)
+{
+    for (size_t w = first; w < first + words; w++, out += 8) {
+        if (w == 0)
+            put64(out, particle->origin);
+        else
+            put_double(out, w == 1 ? particle->top_variance : particle->top_mean[w - 2]);
+    }
+}
+
+static void decode_top(struct particle *particle, size_t first, size_t words, const unsigned char *in)
+{
+    for (size_t w = first; w < first + words; w++, in += 8) {
+        if (w == 0)
+            particle->origin = get64(in) < SIZE_MAX ? (size_t)get64(in) : SIZE_MAX;
+        else
+            *(w == 1 ? &particle->top_variance : &particle->top_mean[w - 2]) = get_double(in);
+    }
+}
+
+void state_encode(const bpcn_memory *memory, const struct section *section, uint64_t first, size_t n,
+                  unsigned char *out)
+{
+    size_t size;
+    const unsigned char *array = section_array(memory, section, &size);
+    if (section->tag == SECTION_TOP)
+        encode_top(&memory->model->particles[section->particle], (size_t)first / 8, n / 8, out);
+    else if (section->tag == SECTION_NOTE)
+        memcpy(out, array + first, n);
+    else
+        put_reals(out, array + first, n / size, size);
+}
+
+void state_decode(bpcn_memory *memory, const struct section *section, uint64_t first, size_t n, const unsigned char *in)
+{
+    size_t size;
+    unsigned char *array = section_array(memory, section, &size);
+    if (section->tag == SECTION_TOP)
+        decode_top(&memory->model->particles[section->particle], (size_t)first / 8, n / 8, in);
+    else if (section->tag == SECTION_NOTE)
+        memcpy(array + first, in, n);
+    else
+        get_reals(array + first, in, n / size, size);
+}
+
+/* ---- laws */
+
+/* Exponents all ones mark NaN and infinity. Whole blocks are tested without a branch. */
+static int all_finite32(const float *x, size_t n)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, 4);
+        bad |= (bits & UINT32_C(0x7f800000)) == UINT32_C(0x7f800000);
+    }
+    return !bad;
+}
+
+static int all_within(const double *x, size_t n, double most)
+{
+    int fine = 1;
+    for (size_t i = 0; i < n; i++)
+        fine &= fabs(x[i]) <= most;
+    return fine;
+}
+
+size_t first_unsound(const void *values, size_t n, size_t size, double most)
+{
+    const float *narrow = values;
+    const double *wide = values;
+    size_t i = 0;
+    if (size == 4 ? all_finite32(narrow, n) : all_within(wide, n, most))
+        return n;
+    while (size == 4 ? isfinite(narrow[i]) : fabs(wide[i]) <= most)
+        i++;
+    return i;
+}
+
+int weights_sound(size_t n, const double *log_weights)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (!(log_weights[k] <= 1e-6)) /* rounding of log 1; -infinity is a particle without weight */
+            return 0;
+        sum += exp(log_weights[k]);
+    }
+    return fabs(sum - 1) < 1e-6; /* rounding: 2^16 terms of 1e-16, with room */
+}
+
+static bpcn_status unsound(const struct section *section, const char *what)
+{
+    char name[128];
+    section_name(section, name, sizeof name);
+    return fail(BPCN_CORRUPT, "%s: %s", name, what);
+}
+
+bpcn_status state_check_part(const bpcn_memory *memory, const struct section *section, uint64_t first, size_t n)
+{
+    size_t size, bad;
+    char what[64];
+    const unsigned char *array = section_array(memory, section, &size);
+    if (section->tag != SECTION_MEAN && section->tag != SECTION_ROOT)
+        return BPCN_OK; /* small: looked at when whole */
+    bad = first_unsound(array + first, n / size, size, section->tag == SECTION_ROOT ? most_root : DBL_MAX);
+    if (bad == n / size)
+        return BPCN_OK;
+    snprintf(what, sizeof what, "entry %llu is not finite or too large", (unsigned long long)(first / size + bad));
+    return unsound(section, what);
+}
+
+static bpcn_status check_top(const struct model *model, const struct section *section)
+{
+    const struct particle *particle = &model->particles[section->particle];
+    if (particle->origin >= model->options.particles)
+        return unsound(section, "its origin is no particle");
+    if (!(particle->top_variance >= DBL_MIN && particle->top_variance <= DBL_MAX))
+        return unsound(section, "its variance is not a positive number");
+    if (first_unsound(particle->top_mean, top_width(model), 8, DBL_MAX) != top_width(model))
+        return unsound(section, "its mean is not finite");
+    return BPCN_OK;
+}
+
+/* U = R'R with R triangular is positive definite exactly when R has no zero on its diagonal; that
+   it is positive is how R is made unique. */
+static bpcn_status check_diagonal(const struct layer *layer, const struct section *section)
+{
+    char what[128];
+    for (size_t j = 0; j < layer->above; j++)
+        if (!(layer->root[root_row(layer->above, j)] > 0)) {
+            snprintf(what, sizeof what, "the covariance is not positive definite, entry %zu of the diagonal is %g", j,
+                     layer->root[root_row(layer->above, j)]);
+            return unsound(section, what);
+        }
+    return BPCN_OK;
+}
+
+bpcn_status state_check_section(const bpcn_memory *memory, const struct section *section)
+{
+    const struct model *model = memory->model;
+    if (section->tag == SECTION_WEIGHTS && !weights_sound(model->options.particles, model->log_weights))
+        return unsound(section, "they do not add up to one");
+    if (section->tag == SECTION_TOP)
+        return check_top(model, section);
+    if (section->tag == SECTION_ROOT)
+        return check_diagonal(&model->particles[section->particle].layer[section->layer], section);
+    return BPCN_OK;
+}
+
+bpcn_status state_check(const bpcn_memory *memory)
+{
+    struct header header;
+    struct section section = {.offset = 0};
+    bpcn_status status = BPCN_OK;
+    state_header(memory, 0, &header);
+    for (uint64_t i = 0; status == BPCN_OK && i < section_count(&header); i++) {
+        section_describe(&header, i, &section);
+        status = state_check_part(memory, &section, 0, (size_t)section.bytes);
+        if (status == BPCN_OK)
+            status = state_check_section(memory, &section);
+    }
+    return status;
+}

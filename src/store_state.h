@@ -1,0 +1,32 @@
+/* The state of a memory as the payloads of sections, and what a state must be to be believed. */
+#ifndef BPCN_STORE_STATE_H
+#define BPCN_STORE_STATE_H
+
+#include "memory.h"
+#include "store_format.h"
+
+/* What the header says about a memory. */
+void state_header(const bpcn_memory *memory, uint64_t generation, struct header *header);
+
+/* Bytes first .. first + n of the section's payload, n > 0; both are multiples of 8 except at a
+   note's end. */
+void state_encode(const bpcn_memory *memory, const struct section *section, uint64_t first, size_t n,
+                  unsigned char *out);
+void state_decode(bpcn_memory *memory, const struct section *section, uint64_t first, size_t n,
+                  const unsigned char *in);
+
+/* Numbers are finite and in range, covariances positive definite, weights normalised. Of one part
+   of a section's payload, of what only a whole section shows, and of all; BPCN_CORRUPT and a
+   sentence otherwise. */
+bpcn_status state_check_part(const bpcn_memory *memory, const struct section *section, uint64_t first, size_t n);
+bpcn_status state_check_section(const bpcn_memory *memory, const struct section *section);
+bpcn_status state_check(const bpcn_memory *memory);
+
+/* Whether these can be the log weights of n particles: normalised, no NaN. */
+int weights_sound(size_t n, const double *log_weights);
+
+/* The first of n floats (size 4) or doubles (size 8) that is NaN or infinite or, for doubles,
+   beyond `most`; n when all are fine. */
+size_t first_unsound(const void *values, size_t n, size_t size, double most);
+
+#endif

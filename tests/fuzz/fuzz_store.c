@@ -1,0 +1,186 @@
+/*
+ * The loader and the log under any bytes. The mutator puts checksums and redundant fields right
+ * again, most of the time, so that what lies behind them is reached. What loads must be a sound
+ * state; opened to be written, changed and closed, it must load again to the same state.
+ */
+#include "store_image.h"
+
+#include "log_record.h"
+#include "store.h"
+#include "store_bytes.h"
+#include "store_crc.h"
+#include "store_format.h"
+#include "store_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most); /* libFuzzer's */
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* The bytes of the memory's snapshot, as a sum of its state. */
+static uint32_t sum_of(const bpcn_memory *memory)
+{
+    static unsigned char block[BLOCK_BYTES];
+    struct header header;
+    uint32_t sum = 0;
+    state_header(memory, 0, &header);
+    for (uint64_t i = 0; i < section_count(&header); i++) {
+        struct section s;
+        section_describe(&header, i, &s);
+        for (uint64_t at = 0; at < s.bytes; at += BLOCK_BYTES) {
+            size_t n = s.bytes - at < BLOCK_BYTES ? (size_t)(s.bytes - at) : BLOCK_BYTES;
+            state_encode(memory, &s, at, n, block);
+            sum = crc32c(sum, block, n);
+        }
+    }
+    return sum;
+}
+
+/* Opens a copy to be written, forgets a little, and compares what was closed with what loads. */
+static void use(const uint8_t *data, size_t size, uint32_t loaded)
+{
+    struct image image = {0};
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *memory = NULL;
+    image_grow(&image, size + 1);
+    memcpy(image.bytes, data, size);
+    image.length = size;
+    struct file_ops ops = image_ops(&image);
+    how.threads = 1;
+    require(store_open(&ops, "image", &how, &memory) == BPCN_OK);
+    require(sum_of(memory) == loaded);
+    require(bpcn_memory_set_note(memory, "fuzz", 4) == BPCN_OK);
+    bpcn_status status = bpcn_memory_forget(memory, 0.5);
+    uint32_t sum = sum_of(memory);
+    require(bpcn_memory_close(memory) == BPCN_OK);
+    bpcn_status again = store_load(&ops, "image", &memory, NULL);
+    require(again == BPCN_OK);
+    require(status == BPCN_OK && sum_of(memory) == sum);
+    bpcn_memory_free(memory);
+    free(image.bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct image image = {(unsigned char *)(uintptr_t)data, size, size}; /* read only */
+    struct file_ops ops = image_ops(&image);
+    bpcn_memory *memory = NULL;
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_status status = store_load(&ops, "image", &memory, &info);
+    require((memory != NULL) == (status == BPCN_OK));
+    if (status != BPCN_OK)
+        return 0;
+    require(state_check(memory) == BPCN_OK && info.file_bytes == size);
+    uint32_t sum = sum_of(memory);
+    bpcn_memory_free(memory);
+    use(data, size, sum);
+    return 0;
+}
+
+/* ---- the mutator */
+
+static uint64_t next(uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *random >> 33;
+}
+
+/* Most of the time. */
+static int rather(uint64_t *random)
+{
+    return next(random) % 16 != 0;
+}
+
+/* The header's checksum and length; whether the file can then be what the header says. */
+static int repair_header(uint8_t *data, size_t size, struct header *header, uint64_t *random)
+{
+    unsigned char scratch[HEADER_BYTES];
+    if (size < HEADER_BYTES)
+        return 0;
+    put32(data + 508, crc32c(0, data, 508));
+    header_decode(data, size, UINT64_MAX / 4, header); /* fills the header even when it refuses it */
+    if (header->options.particles < 1 || header->options.layers > BPCN_MAX_LAYERS)
+        return 0;
+    if (rather(random)) {
+        struct header same = *header;
+        header_encode(&same, scratch);
+        put64(data + 24, same.snapshot);
+        put32(data + 508, crc32c(0, data, 508));
+    }
+    return header_decode(data, size, size, header) == BPCN_OK;
+}
+
+static void repair_section(uint8_t *data, const struct section *s, const struct header *header, uint64_t *random)
+{
+    uint8_t *head = data + s->offset, *table = head + SECTION_BYTES, *payload = table + section_table(s), salt[4];
+    put32(salt, header->salt);
+    if (rather(random)) {
+        memset(head, 0, SECTION_BYTES);
+        put32(head, (uint32_t)s->tag);
+        put32(head + 4, (uint32_t)s->particle);
+        put32(head + 8, (uint32_t)s->layer);
+        put64(head + 16, s->bytes);
+        put64(head + 24, s->offset);
+    }
+    for (uint64_t b = 0; b < section_blocks(s); b++) {
+        uint64_t left = section_payload(s) - b * BLOCK_BYTES;
+        size_t n = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        if (rather(random) && b + 1 == section_blocks(s))
+            memset(payload + s->bytes, 0, (size_t)(section_payload(s) - s->bytes));
+        put32(table + 4 * b, crc32c(0, payload + b * BLOCK_BYTES, n));
+    }
+    if (rather(random))
+        memset(table + 4 * section_blocks(s), 0, (size_t)(section_table(s) - 4 * section_blocks(s)));
+    uint32_t crc = crc32c(crc32c(0, salt, 4), head, 60);
+    put32(head + 60, crc32c(crc, table, (size_t)section_table(s)));
+}
+
+/* Records one after the other to the end, of whatever lengths they give. */
+static void repair_log(uint8_t *data, size_t size, const struct header *header, uint64_t *random)
+{
+    uint64_t at = header->snapshot, sequence = 0, synced = 0;
+    while (at + RECORD_BYTES + RECORD_END_BYTES <= size) {
+        uint64_t room = size - at - RECORD_BYTES - RECORD_END_BYTES, bytes = get64(data + at + 32);
+        struct record record = {get32(data + at + 4) % 7, at, sequence, get64(data + at + 24), bytes};
+        if (bytes > room && rather(random))
+            record.bytes = bytes = room / 8 * 8;
+        if ((record.synced > sequence || record.synced < synced) && rather(random))
+            record.synced = sequence;
+        uint32_t crc = record_encode(&record, header->salt, data + at);
+        if (bytes > room)
+            return;
+        put64(data + at + RECORD_BYTES + bytes, crc32c(crc, data + at + RECORD_BYTES, (size_t)bytes));
+        synced = record.synced;
+        sequence++;
+        at += RECORD_BYTES + bytes + RECORD_END_BYTES;
+        if (bytes % 8 != 0)
+            return;
+    }
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    uint64_t random = seed;
+    struct header header;
+    size = LLVMFuzzerMutate(data, size, most);
+    if (!rather(&random) || !repair_header(data, size, &header, &random))
+        return size;
+    struct section s = {.offset = HEADER_BYTES};
+    for (uint64_t i = 0; i < section_count(&header); i++) {
+        section_describe(&header, i, &s);
+        if (rather(&random))
+            repair_section(data, &s, &header, &random);
+        s.offset += section_length(&s);
+    }
+    if (rather(&random))
+        repair_log(data, size, &header, &random);
+    return size;
+}

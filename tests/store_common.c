@@ -1,0 +1,143 @@
+/* Shared by the tests of the memory file. */
+#define _XOPEN_SOURCE 700
+#include "store_common.h"
+
+#include "root.h"
+#include "store_crc.h"
+
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[256];
+static pid_t owner;
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void remove_folder(void)
+{
+    if (getpid() == owner)
+        nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *scratch_folder(void)
+{
+    if (folder[0] == '\0') {
+        const char *base = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/bpcn-store-XXXXXX", base != NULL ? base : "/tmp");
+        REQUIRE(mkdtemp(folder) != NULL);
+        owner = getpid();
+        atexit(remove_folder);
+    }
+    return folder;
+}
+
+const char *scratch(const char *name)
+{
+    static char paths[16][512];
+    static unsigned next;
+    char *path = paths[next++ % 16];
+    snprintf(path, sizeof paths[0], "%s/%s", scratch_folder(), name);
+    return path;
+}
+
+uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+bpcn_options small_options(void)
+{
+    bpcn_options o = bpcn_options_default();
+    o.dim = 5;
+    o.layers = 2;
+    o.hidden[0] = 4;
+    o.hidden[1] = 3;
+    o.sigma_x = 0.1;
+    o.seed = 7;
+    o.threads = 1;
+    return o;
+}
+
+void make_row(uint64_t i, size_t dim, float *row)
+{
+    uint64_t state = i;
+    for (size_t j = 0; j < dim; j++)
+        row[j] = (float)((double)(next_random(&state) >> 11) * 0x1p-52 - 1);
+}
+
+bpcn_status write_row(bpcn_memory *memory, uint64_t i)
+{
+    float row[64];
+    REQUIRE(memory->model->width[0] <= 64);
+    make_row(i, memory->model->width[0], row);
+    return bpcn_memory_write(memory, row, 1, NULL);
+}
+
+static uint32_t sum_double(uint32_t sum, double x)
+{
+    return crc32c(sum, &x, sizeof x);
+}
+
+uint32_t state_sum(const bpcn_memory *memory)
+{
+    const struct model *m = memory->model;
+    size_t size = m->options.precision == BPCN_FLOAT64 ? 8 : 4;
+    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->note_bytes};
+    uint32_t sum = crc32c(0, counts, sizeof counts);
+    sum = crc32c(sum, memory->note, memory->note_bytes);
+    sum = crc32c(sum, m->log_weights, m->options.particles * sizeof *m->log_weights);
+    for (size_t n = 0; n < m->options.particles; n++) {
+        const struct particle *p = &m->particles[n];
+        for (size_t l = 0; l < m->options.layers; l++) {
+            const struct layer *layer = &p->layer[l];
+            sum = crc32c(sum, layer->mean, layer->above * layer->below * size);
+            sum = crc32c(sum, layer->root, root_entries(layer->above) * sizeof(double));
+            for (size_t j = 0; j < layer->above; j++) /* what lies below the diagonal is not state */
+                sum = crc32c(sum, (const char *)layer->root_real + (j * layer->above + j) * size,
+                             (layer->above - j) * size);
+        }
+        sum = crc32c(sum, p->top_mean, top_width(m) * sizeof(double));
+        sum = sum_double(sum, p->top_variance);
+        sum = sum_double(sum, (double)p->origin);
+    }
+    return sum;
+}
+
+int same_state(const bpcn_memory *a, const bpcn_memory *b)
+{
+    return state_sum(a) == state_sum(b);
+}
+
+unsigned char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    REQUIRE(file != NULL && fseek(file, 0, SEEK_END) == 0);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *all = malloc(*bytes > 0 ? *bytes : 1);
+    REQUIRE(all != NULL && fread(all, 1, *bytes, file) == *bytes);
+    fclose(file);
+    return all;
+}
+
+void write_whole(const char *path, const void *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    REQUIRE(file != NULL && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
+}
+
+unsigned long count_argument(int argc, char **argv, unsigned long usual)
+{
+    return argc > 1 ? strtoul(argv[1], NULL, 10) : usual;
+}

@@ -1,0 +1,54 @@
+/* What the tests of the memory file share: a folder that is removed, small memories, rows, and
+   the comparison of states to the bit. */
+#ifndef STORE_COMMON_H
+#define STORE_COMMON_H
+
+#include "bayespcn.h"
+
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Ends the program with the place and the reason: a test that cannot go on has failed. */
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition,                          \
+                    bpcn_memory_error(NULL));                                                                          \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* A new folder, removed with everything in it when the program exits. */
+const char *scratch_folder(void);
+
+/* "<scratch folder>/<name>" in a buffer that the 16th next call uses again. */
+const char *scratch(const char *name);
+
+/* Numbers that look random: the same for the same state. */
+uint64_t next_random(uint64_t *state);
+
+/* A memory of a few hundred numbers: dim 5, layers of 4 and 3. */
+bpcn_options small_options(void);
+
+/* Row number i, entries in -1 .. 1. */
+void make_row(uint64_t i, size_t dim, float *row);
+
+/* Writes row number i. */
+bpcn_status write_row(bpcn_memory *memory, uint64_t i);
+
+/* Whether two memories are the same in every bit of their state. */
+int same_state(const bpcn_memory *a, const bpcn_memory *b);
+
+/* A checksum of the whole state, its note and its counters. */
+uint32_t state_sum(const bpcn_memory *memory);
+
+/* Whole files in memory. */
+unsigned char *read_whole(const char *path, size_t *bytes);
+void write_whole(const char *path, const void *bytes, size_t n);
+
+/* What a program is asked for: its first argument as a count, or `usual`. */
+unsigned long count_argument(int argc, char **argv, unsigned long usual);
+
+#endif

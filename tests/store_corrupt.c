@@ -1,0 +1,454 @@
+/*
+ * corrupt: every truncation and every single flipped bit of a small file, and files made wrong by
+ * hand whose checksums are right. Each is refused with its own sentence, or recovered to a state
+ * that the memory once had. Usage: store_corrupt [every], to try only every so many-th truncation
+ * and bit; 1 (default) is all.
+ */
+#include "store_image.h"
+#include "store_seam.h"
+#include "store_session.h"
+
+#include "log_record.h"
+#include "store.h"
+#include "store_bytes.h"
+#include "store_crc.h"
+#include "store_format.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEPS = 6 };
+
+static unsigned char *good;
+static size_t good_bytes;
+static uint64_t log_start, record_at[STEPS + 1]; /* where each record begins; the last: the end */
+static uint32_t sums[STEPS + 1];                 /* of the state after so many records */
+static struct header header;
+
+/* A file with a note, two particles and six records of every kind. */
+static void make_good(void)
+{
+    struct file_ops quick = file_without_sync();
+    bpcn_options o = session_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_memory *memory;
+    float rows[10];
+    how.create = &o;
+    how.threads = 1;
+    REQUIRE(store_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
+    REQUIRE(write_row(memory, 100) == BPCN_OK);
+    REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
+    REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
+    for (size_t i = 0; i < STEPS; i++) {
+        store_info(memory, &info);
+        record_at[i] = info.file_bytes;
+        sums[i] = state_sum(memory);
+        make_row(i, 5, rows);
+        make_row(i + 50, 5, rows + 5);
+        bpcn_status status = i == 1   ? bpcn_memory_forget(memory, 0.25)
+                             : i == 2 ? bpcn_memory_set_note(memory, "another", 7)
+                             : i == 3 ? bpcn_memory_write_block(memory, rows, 2, NULL)
+                             : i == 4 ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
+                                      : bpcn_memory_write(memory, rows, 1, NULL);
+        REQUIRE(status == BPCN_OK);
+    }
+    store_info(memory, &info);
+    record_at[STEPS] = info.file_bytes;
+    sums[STEPS] = state_sum(memory);
+    log_start = info.snapshot_bytes;
+    bpcn_memory_free(memory);
+    good = read_whole(scratch("good"), &good_bytes);
+    REQUIRE(good_bytes == record_at[STEPS]);
+    REQUIRE(header_decode(good, good_bytes, good_bytes, &header) == BPCN_OK);
+}
+
+/* Loads a file of these bytes. *sum is the state's when that succeeds. */
+static bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum)
+{
+    struct image image = {bytes, n, n};
+    struct file_ops ops = image_ops(&image);
+    bpcn_memory *memory = NULL;
+    bpcn_status status = store_load(&ops, "image", &memory, NULL);
+    if (status == BPCN_OK)
+        *sum = state_sum(memory);
+    REQUIRE((memory != NULL) == (status == BPCN_OK));
+    REQUIRE(status == BPCN_OK || bpcn_memory_error(NULL)[0] != '\0');
+    bpcn_memory_free(memory);
+    return status;
+}
+
+static int is_refusal(bpcn_status status)
+{
+    return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT;
+}
+
+/* Whole records before byte n. */
+static size_t records_before(size_t n)
+{
+    size_t count = 0;
+    while (count < STEPS && record_at[count + 1] <= n)
+        count++;
+    return count;
+}
+
+static unsigned long try_truncations(size_t every)
+{
+    unsigned long tried = 0;
+    uint32_t sum = 0;
+    for (size_t n = 0; n < good_bytes; n += every, tried++) {
+        bpcn_status status = load(good, n, &sum);
+        if (n < log_start)
+            REQUIRE(is_refusal(status));
+        else
+            REQUIRE(status == BPCN_OK && sum == sums[records_before(n)]);
+    }
+    return tried;
+}
+
+/* Damage in the last record looks like a torn end, and is dropped; anywhere else it is refused. */
+static unsigned long try_bits(size_t every)
+{
+    unsigned long tried = 0;
+    uint32_t sum = 0;
+    for (size_t bit = 0; bit < 8 * good_bytes; bit += every, tried++) {
+        good[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        bpcn_status status = load(good, good_bytes, &sum);
+        good[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        if (bit / 8 < record_at[STEPS - 1])
+            REQUIRE(is_refusal(status));
+        else
+            REQUIRE(status == BPCN_OK && sum == sums[STEPS - 1]);
+    }
+    return tried;
+}
+
+/* ---- files made by hand */
+
+static unsigned char *file;
+static size_t file_bytes;
+
+/* Puts every checksum right that can be found by the layout of the good file. */
+static void repair(void)
+{
+    unsigned char salt[4];
+    put32(file + 508, crc32c(0, file, 508));
+    memcpy(salt, file + 508, 4);
+    struct section s = {.offset = HEADER_BYTES};
+    for (uint64_t i = 0; i < section_count(&header); i++) {
+        section_describe(&header, i, &s);
+        unsigned char *head = file + s.offset, *table = head + SECTION_BYTES;
+        unsigned char *payload = table + section_table(&s);
+        for (uint64_t b = 0; b < section_blocks(&s); b++)
+            put32(table + 4 * b, crc32c(0, payload, (size_t)section_payload(&s))); /* one block each */
+        uint32_t crc = crc32c(crc32c(0, salt, 4), head, 60);
+        put32(head + 60, crc32c(crc, table, (size_t)section_table(&s)));
+        s.offset += section_length(&s);
+    }
+    for (size_t i = 0; i < STEPS; i++) {
+        unsigned char *record = file + record_at[i];
+        size_t payload = (size_t)(record_at[i + 1] - record_at[i]) - RECORD_BYTES - RECORD_END_BYTES;
+        uint32_t crc = crc32c(crc32c(0, salt, 4), record, 40);
+        put32(record + 40, crc);
+        put64(record + RECORD_BYTES + payload, crc32c(crc, record + RECORD_BYTES, payload));
+    }
+}
+
+static void start(void)
+{
+    file = realloc(file, good_bytes + 4096);
+    memcpy(file, good, good_bytes);
+    memset(file + good_bytes, 0, 4096);
+    file_bytes = good_bytes;
+}
+
+/* Where section number i begins, and its payload. */
+static size_t section_at(uint64_t index, size_t *payload)
+{
+    struct section s = {.offset = HEADER_BYTES};
+    for (uint64_t i = 0; i <= index; i++) {
+        section_describe(&header, i, &s);
+        *payload = (size_t)(s.offset + SECTION_BYTES + section_table(&s));
+        if (i < index)
+            s.offset += section_length(&s);
+    }
+    return (size_t)s.offset;
+}
+
+static unsigned long made;
+static char seen[128][512];
+
+/* The file must be refused so; its sentence must hold `words` and be like no other's. */
+static void refuse(bpcn_status expected, const char *words)
+{
+    uint32_t sum;
+    bpcn_status status = load(file, file_bytes, &sum);
+    if (status != expected || strstr(bpcn_memory_error(NULL), words) == NULL) {
+        fprintf(stderr, "wanted %s with \"%s\", got %s: %s\n", bpcn_status_name(expected), words,
+                bpcn_status_name(status), bpcn_memory_error(NULL));
+        exit(1);
+    }
+    for (unsigned long i = 0; i < made; i++)
+        REQUIRE(strcmp(seen[i], bpcn_memory_error(NULL)) != 0);
+    REQUIRE(made < 128);
+    snprintf(seen[made++], sizeof seen[0], "%s", bpcn_memory_error(NULL));
+}
+
+static void refuse32(size_t at, uint32_t value, bpcn_status expected, const char *words)
+{
+    start();
+    put32(file + at, value);
+    repair();
+    refuse(expected, words);
+}
+
+static void refuse64(size_t at, uint64_t value, bpcn_status expected, const char *words)
+{
+    start();
+    put64(file + at, value);
+    repair();
+    refuse(expected, words);
+}
+
+static void refuse_double(size_t at, double value, const char *words)
+{
+    start();
+    put_double(file + at, value);
+    repair();
+    refuse(BPCN_CORRUPT, words);
+}
+
+static void try_headers(void)
+{
+    start();
+    memcpy(file, "\x89PNG\r\n\x1a\n", 8);
+    repair();
+    refuse(BPCN_FORMAT, "does not begin like one");
+    start();
+    file_bytes = 0;
+    refuse(BPCN_FORMAT, "empty");
+    refuse32(8, 2, BPCN_NEWER, "version 2");
+    refuse32(8, 0, BPCN_CORRUPT, "no format version 0");
+    refuse32(12, 1, BPCN_NEWER, "features 0x00000001");
+    refuse32(12, 0x80000000u, BPCN_NEWER, "features 0x80000000");
+    refuse32(16, 1024, BPCN_CORRUPT, "its own length as 1024");
+    refuse32(20, 4096, BPCN_CORRUPT, "blocks of 4096");
+    refuse64(24, log_start + 64, BPCN_CORRUPT, "bytes for a memory of");
+    refuse64(24, UINT64_MAX, BPCN_CORRUPT, "it gives 18446744073709551615 bytes");
+    refuse64(32, UINT64_MAX, BPCN_CORRUPT, "generation");
+    refuse64(40, UINT64_MAX, BPCN_CORRUPT, "writes");
+    refuse64(48, UINT64_MAX, BPCN_CORRUPT, "forgets");
+    refuse64(56, UINT64_MAX, BPCN_CORRUPT, "deletes");
+    refuse_double(72, NAN, "sigma_w");
+    refuse_double(80, -1, "sigma_x");
+    refuse_double(88, 0, "sigma_data is 0");
+    refuse_double(88, INFINITY, "sigma_data is inf");
+    refuse_double(96, 0, "adam_rate");
+    refuse_double(104, NAN, "adam_stop");
+    refuse64(112, UINT64_MAX, BPCN_CORRUPT, "at most 1000000000");
+    refuse64(120, 0, BPCN_CORRUPT, "at least 1");
+    refuse32(128, 17, BPCN_CORRUPT, "activation");
+    refuse32(132, 17, BPCN_CORRUPT, "minimizer");
+    refuse32(136, 17, BPCN_CORRUPT, "precision");
+    refuse32(140, 2, BPCN_CORRUPT, "resample");
+    refuse32(144, 0, BPCN_CORRUPT, "particles is 0");
+    refuse32(144, 0xffffffffu, BPCN_CORRUPT, "particles is 4294967295");
+    refuse32(144, 65536, BPCN_CORRUPT, "for a memory of"); /* possible, but not in this file */
+    refuse32(148, 65, BPCN_CORRUPT, "layers is 65");
+    refuse32(148, 1, BPCN_CORRUPT, "hidden[1] is set");
+    refuse32(152, 0, BPCN_CORRUPT, "dim is 0");
+    refuse32(152, 1u << 25, BPCN_CORRUPT, "dim is 33554432");
+    refuse32(156, 70000, BPCN_CORRUPT, "note of 70000");
+    refuse32(160, 0, BPCN_CORRUPT, "hidden[0] is 0");
+    refuse32(164, 0xffffffffu, BPCN_CORRUPT, "hidden[1] is 4294967295");
+    refuse32(168, 4, BPCN_CORRUPT, "hidden[2] is set");
+    refuse32(504, 1, BPCN_CORRUPT, "reserved byte 504");
+    start();
+    for (size_t l = 0; l < 64; l++)
+        put32(file + 160 + 4 * l, 1u << 24);
+    put32(file + 148, 64);
+    put32(file + 144, 65536);
+    repair();
+    refuse(BPCN_CORRUPT, "fits no file"); /* 2^73 bytes */
+    start();
+    file[300]++;
+    refuse(BPCN_CORRUPT, "the header is damaged");
+}
+
+/* A header that promises what the file does not have: refused before anything is asked for. */
+static void try_promises(void)
+{
+    struct header huge = header;
+    start();
+    huge.options.dim = huge.options.hidden[0] = huge.options.hidden[1] = 1u << 24;
+    header_encode(&huge, file);
+    refuse(BPCN_CORRUPT, "cut short");
+    huge = header;
+    huge.options.particles = 65536;
+    header_encode(&huge, file);
+    refuse(BPCN_CORRUPT, "its header says");
+    start();
+    file_bytes = (size_t)log_start - 1;
+    refuse(BPCN_CORRUPT, "cut short");
+    start();
+    file_bytes = 100;
+    refuse(BPCN_CORRUPT, "it has 100 bytes, its header alone");
+    start();
+    file_bytes = 15;
+    refuse(BPCN_CORRUPT, "it has 15 bytes");
+}
+
+static void try_sections(void)
+{
+    size_t payload, other, at;
+    at = section_at(1, &payload);
+    refuse32(at, 0x45544f4e, BPCN_CORRUPT, "byte 0 of its header"); /* a second note */
+    refuse32(at + 4, 1, BPCN_CORRUPT, "byte 4 of its header");
+    refuse32(at + 8, 1, BPCN_CORRUPT, "byte 8 of its header");
+    refuse64(at + 16, 1u << 30, BPCN_CORRUPT, "byte 16 of its header");     /* larger than it can be */
+    refuse64(at + 24, HEADER_BYTES, BPCN_CORRUPT, "byte 24 of its header"); /* on top of another */
+    refuse32(at + 32, 1, BPCN_CORRUPT, "byte 32 of its header");
+    refuse32(at + SECTION_BYTES + 8, 7, BPCN_CORRUPT, "padding of its checksums");
+    refuse_double(payload, NAN, "the weights (section at byte 704): they do not add up");
+    at = section_at(2, &payload);
+    refuse64(payload, 2, BPCN_CORRUPT, "origin");
+    refuse_double(payload + 8, 0, "variance");
+    refuse_double(payload + 16, INFINITY, "its mean is not finite");
+    refuse_double(payload + 40, 1, "padding is not zero");
+    at = section_at(3, &payload);
+    refuse32(payload + 8, 0x7f800000, BPCN_CORRUPT, "the mean of particle 0, layer 0 (section at byte 1088): entry 2");
+    section_at(5, &payload);
+    refuse32(payload, 0x7fc00000, BPCN_CORRUPT, "the mean of particle 0, layer 1");
+    section_at(4, &payload);
+    refuse_double(payload, -0.5, "not positive definite, entry 0 of the diagonal is -0.5");
+    refuse_double(payload + 8 * 4, 0, "entry 1 of the diagonal is 0");
+    refuse_double(payload + 8, NAN, "the root of particle 0, layer 0 (section at byte 1344): entry 1");
+    refuse_double(payload + 16, 1e39, "entry 2 is not finite or too large");
+    at = section_at(3, &payload);
+    start();
+    other = section_at(5, &payload); /* two sections of a size, each in the other's place */
+    unsigned char kept[256];
+    memcpy(kept, file + at, 64);
+    memcpy(file + at, file + other, 64);
+    memcpy(file + other, kept, 64);
+    repair();
+    refuse(BPCN_CORRUPT, "byte 8 of its header does not agree");
+    start();
+    file[section_at(6, &payload)] ^= 1;
+    refuse(BPCN_CORRUPT, "its header or its checksums are damaged");
+    start();
+    section_at(6, &payload);
+    file[payload] ^= 1;
+    refuse(BPCN_CORRUPT, "is damaged, its checksum does not fit");
+}
+
+/* A section of another memory of the same shape, its own checksums right. */
+static void try_foreign_section(void)
+{
+    bpcn_options o = session_options();
+    bpcn_memory *memory;
+    size_t n, payload, at = section_at(3, &payload), length = section_at(4, &payload) - at;
+    o.seed = 99;
+    REQUIRE(bpcn_memory_create(&o, &memory) == BPCN_OK);
+    REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
+    REQUIRE(bpcn_memory_save(memory, scratch("foreign")) == BPCN_OK);
+    bpcn_memory_free(memory);
+    unsigned char *foreign = read_whole(scratch("foreign"), &n);
+    start();
+    memcpy(file + at, foreign + at, length);
+    refuse(BPCN_CORRUPT, "the mean of particle 0, layer 0 (section at byte 1088): its header");
+    free(foreign);
+}
+
+static void try_records(void)
+{
+    size_t write = (size_t)record_at[0], forget = (size_t)record_at[1], note = (size_t)record_at[2];
+    size_t block = (size_t)record_at[3], minimizer = (size_t)record_at[4], payload = RECORD_BYTES;
+    refuse32(forget + 4, 99, BPCN_CORRUPT, "its kind does not exist");
+    refuse32(write + 4, 99, BPCN_CORRUPT, "its length is wrong");
+    refuse64(write + 16, 5, BPCN_CORRUPT, "its sequence number is wrong");
+    refuse64(forget + 24, 7, BPCN_CORRUPT, "its count of synced records is wrong");
+    refuse64(note + 24, 0, BPCN_CORRUPT, "record 2 of the log"); /* fewer than the record before */
+    refuse64(forget + 32, 12, BPCN_CORRUPT, "no multiple of 8");
+    refuse64(forget + 32, 16, BPCN_CORRUPT, "record 1 of the log");            /* a length that is not its own */
+    refuse64(write + 32, UINT64_MAX - 7, BPCN_CORRUPT, "record 0 of the log"); /* beyond the file */
+    refuse64(write + payload, 0, BPCN_CORRUPT, "its number of rows cannot be");
+    refuse64(block + payload, 1, BPCN_CORRUPT, "its length does not fit its rows");
+    refuse64(block + payload, 1025, BPCN_CORRUPT, "record 3 of the log");
+    refuse_double(write + payload + 8, 3, "or its weights do not add up to one");
+    refuse32(block + payload + 8 + 16, 0x7fc00000, BPCN_CORRUPT, "a number in it is not finite");
+    refuse32(forget - RECORD_END_BYTES - 4, 1, BPCN_CORRUPT, "its padding is not zero"); /* of the write */
+    refuse_double(forget + payload, 1.5, "its beta is not in 0 to 1");
+    refuse64(note + payload, 70000, BPCN_CORRUPT, "its note is too long");
+    refuse64(note + payload, 100, BPCN_CORRUPT, "its length does not fit its note");
+    refuse64(note + payload, 5, BPCN_CORRUPT, "record 2 of the log (at byte"); /* the rest is padding, but not zero */
+    refuse64(minimizer + payload, 2, BPCN_CORRUPT, "its minimizer does not exist");
+    refuse32(note + 4, CHANGE_DELETE, BPCN_CORRUPT, "its length does not fit a row");
+    refuse32(forget + 4, CHANGE_WRITE, BPCN_CORRUPT, "its number of rows cannot be");
+    refuse32(minimizer + 4, CHANGE_NOTE, BPCN_CORRUPT, "record 4 of the log");
+}
+
+/* Deletes, in a file of their own: the numbers need not be true to be read. */
+static void try_deletes(void)
+{
+    struct file_ops quick = file_without_sync();
+    bpcn_options o = session_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_memory *memory;
+    float x[5] = {0}, codes[14] = {0};
+    struct change change = {.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = codes};
+    size_t n;
+    how.create = &o;
+    REQUIRE(store_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
+    REQUIRE(model_commit(memory->model, &change) == BPCN_OK);
+    store_info(memory, &info);
+    bpcn_memory_free(memory);
+    unsigned char *bytes = read_whole(scratch("deletes"), &n), *record = bytes + info.snapshot_bytes;
+    for (int i = 0; i < 3; i++) {
+        put32(record + RECORD_BYTES + 4, i == 1 ? 0x7fc00000 : 0);
+        put32(record + RECORD_BYTES + 76, i == 0 ? 1 : 0); /* 19 numbers and 4 bytes of padding */
+        put64(record + RECORD_BYTES + 80, crc32c(get32(record + 40), record + RECORD_BYTES, 80));
+        start();
+        memcpy(file, bytes, n);
+        file_bytes = n;
+        refuse(BPCN_CORRUPT, i == 0   ? "padding is not zero"
+                             : i == 1 ? "a number in it is not finite"
+                                      : "that cannot be: the top");
+    }
+    free(bytes);
+}
+
+/* Records whose arithmetic, though each number in them is finite, overflows the memory. */
+static void try_overflow(void)
+{
+    start();
+    for (size_t i = 0; i < 5 + 14; i++)
+        put32(file + record_at[0] + RECORD_BYTES + 24 + 4 * i, 0x7f7fffff);
+    repair();
+    refuse(BPCN_CORRUPT, "is not finite");
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long every = count_argument(argc, argv, 1);
+    bpcn_options o = session_options();
+    bpcn_memory *warm;
+    REQUIRE(bpcn_memory_create(&o, &warm) == BPCN_OK); /* sets the number of threads */
+    bpcn_memory_free(warm);
+    make_good();
+    unsigned long cut = try_truncations(every > 1 ? 7 : 1), flipped = try_bits(every);
+    try_headers();
+    try_promises();
+    try_sections();
+    try_foreign_section();
+    try_records();
+    try_deletes();
+    try_overflow();
+    printf("store_corrupt: a file of %zu bytes, %lu truncations, %lu flipped bits, %lu files made by hand: all refused "
+           "with their own sentence or safely recovered\n",
+           good_bytes, cut, flipped, made);
+    free(good);
+    free(file);
+    return 0;
+}

@@ -1,0 +1,337 @@
+/*
+ * Out of memory: the k-th allocation of every call on a memory file fails, for every k: creating,
+ * opening with recovery, writing, reading, forgetting, deleting, notes, checkpoints, saving,
+ * loading and checking. No crash, no leak, the memory and the file as before; and small files do
+ * not make the loader ask for much. Link with -Wl,--wrap=aligned_alloc,--wrap=free.
+ */
+#include "store_seam.h"
+#include "store_session.h"
+
+#include "store.h"
+
+#include <malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+void *__real_aligned_alloc(size_t align, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
+void __real_free(void *pointer);
+void __wrap_free(void *pointer);
+
+/* ---- the library's allocations: all go through aligned_alloc (src/alloc.c) */
+
+enum { SLOTS = 1 << 17 };
+
+static void *live[SLOTS]; /* open addressing */
+static size_t live_count, live_bytes, most_bytes;
+static long allocations, fail_at = -1;
+
+static size_t slot_of(const void *pointer)
+{
+    size_t i = ((uintptr_t)pointer >> 6) * UINT64_C(0x9E3779B97F4A7C15) % SLOTS;
+    while (live[i] != NULL && live[i] != pointer)
+        i = (i + 1) % SLOTS;
+    return i;
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t bytes)
+{
+    if (allocations++ == fail_at)
+        return NULL;
+    void *pointer = __real_aligned_alloc(align, bytes);
+    REQUIRE(pointer != NULL && live_count < SLOTS / 2);
+    live[slot_of(pointer)] = pointer;
+    live_count++;
+    live_bytes += malloc_usable_size(pointer) + sizeof(size_t);
+    most_bytes = live_bytes > most_bytes ? live_bytes : most_bytes;
+    return pointer;
+}
+
+/* Takes a pointer out of the table, closing the gap behind it. */
+static void forget(void *pointer)
+{
+    size_t i = slot_of(pointer);
+    if (live[i] == NULL)
+        return; /* not the library's */
+    live[i] = NULL;
+    live_count--;
+    live_bytes -= malloc_usable_size(pointer) + sizeof(size_t);
+    for (size_t j = (i + 1) % SLOTS; live[j] != NULL; j = (j + 1) % SLOTS) {
+        void *moved = live[j];
+        live[j] = NULL;
+        live[slot_of(moved)] = moved;
+    }
+}
+
+void __wrap_free(void *pointer)
+{
+    if (pointer != NULL)
+        forget(pointer);
+    __real_free(pointer);
+}
+
+/* ---- calls */
+
+static struct file_ops quick;
+static char path[512];
+static unsigned long failures;
+
+static bpcn_memory *open_it(int read_only)
+{
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *memory = NULL;
+    how.threads = 1;
+    how.read_only = read_only;
+    return store_open(&quick, path, &how, &memory) == BPCN_OK ? memory : NULL;
+}
+
+static bpcn_status call_create(bpcn_memory *memory)
+{
+    bpcn_options o = session_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *made = NULL;
+    (void)memory;
+    how.create = &o;
+    unlink(scratch("created"));
+    bpcn_status status = store_open(&quick, scratch("created"), &how, &made);
+    bpcn_memory_free(made);
+    REQUIRE((access(scratch("created"), F_OK) == 0) == (status == BPCN_OK));
+    return status;
+}
+
+static bpcn_status call_write(bpcn_memory *memory)
+{
+    return write_row(memory, 5);
+}
+
+static bpcn_status call_block(bpcn_memory *memory)
+{
+    float rows[10];
+    make_row(6, 5, rows);
+    make_row(7, 5, rows + 5);
+    return bpcn_memory_write_block(memory, rows, 2, NULL);
+}
+
+static bpcn_status call_forget(bpcn_memory *memory)
+{
+    return bpcn_memory_forget(memory, 0.1);
+}
+
+static bpcn_status call_delete(bpcn_memory *memory)
+{
+    float row[5];
+    make_row(1, 5, row);
+    return bpcn_memory_delete(memory, row);
+}
+
+static bpcn_status call_note(bpcn_memory *memory)
+{
+    return bpcn_memory_set_note(memory, "a new note", 10);
+}
+
+static bpcn_status call_read(bpcn_memory *memory)
+{
+    float row[5], out[5];
+    make_row(1, 5, row);
+    return bpcn_memory_read(memory, row, NULL, 1, NULL, out, NULL);
+}
+
+static bpcn_status call_checkpoint(bpcn_memory *memory)
+{
+    return bpcn_memory_checkpoint(memory);
+}
+
+static bpcn_status call_save(bpcn_memory *memory)
+{
+    return store_save(&quick, memory, scratch("saved"));
+}
+
+static bpcn_status call_load(bpcn_memory *memory)
+{
+    bpcn_memory *copy = NULL;
+    (void)memory;
+    bpcn_status status = store_load(&quick, path, &copy, NULL);
+    REQUIRE((copy != NULL) == (status == BPCN_OK));
+    bpcn_memory_free(copy);
+    return status;
+}
+
+static bpcn_status call_check(bpcn_memory *memory)
+{
+    (void)memory;
+    return bpcn_file_check(path, NULL);
+}
+
+/* Fails every allocation of a call in turn, until the call succeeds. */
+static void attack(const char *name, bpcn_status (*call)(bpcn_memory *memory), bpcn_memory *memory)
+{
+    uint32_t sum = memory != NULL ? state_sum(memory) : 0;
+    for (long k = 0;; k++) {
+        size_t before = live_count;
+        allocations = 0;
+        fail_at = k;
+        bpcn_status status = call(memory);
+        fail_at = -1;
+        int reached = allocations > k;
+        if (!reached) {
+            REQUIRE(status == BPCN_OK);
+            return;
+        }
+        REQUIRE(live_count == before);
+        failures++;
+        if (status == BPCN_OK) { /* threads that could not be had are done without */
+            if (call == call_delete)
+                REQUIRE(write_row(memory, 1) == BPCN_OK);
+            sum = memory != NULL ? state_sum(memory) : 0;
+            continue;
+        }
+        if (status != BPCN_NO_MEMORY)
+            fprintf(stderr, "%s, allocation %ld: %s\n", name, k, bpcn_status_name(status));
+        REQUIRE(status == BPCN_NO_MEMORY);
+        REQUIRE(strstr(bpcn_memory_error(NULL), "out of memory") != NULL);
+        REQUIRE(memory == NULL || state_sum(memory) == sum);
+    }
+}
+
+/* Opening with recovery: the torn end is there again each time. */
+static void attack_opening(const unsigned char *bytes, size_t n, int read_only)
+{
+    for (long k = 0;; k++) {
+        size_t before = live_count;
+        write_whole(path, bytes, n);
+        allocations = 0;
+        fail_at = k;
+        bpcn_memory *memory = open_it(read_only);
+        fail_at = -1;
+        int reached = allocations > k;
+        bpcn_memory_free(memory);
+        REQUIRE(live_count == before);
+        if (!reached) {
+            REQUIRE(memory != NULL);
+            return;
+        }
+        failures++;
+    }
+}
+
+/* A change that spoilt the memory is taken back; when there is no memory to do that, the handle
+   refuses further changes and the file is as before. */
+static void attack_taking_back(void)
+{
+    float row[5] = {0}, codes[2 * 7] = {0};
+    double weights[2] = {-0.69314718055994530942, -0.69314718055994530942};
+    struct change change = {.kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = codes, .log_weights = weights};
+    bpcn_memory *memory = open_it(0);
+    REQUIRE(memory != NULL);
+    uint32_t sum = state_sum(memory);
+    for (long k = 0, reached = 1; reached; k++) {
+        REQUIRE(model_commit(memory->model, &change) == BPCN_OK);
+        memory->model->particles[0].top_variance = -1;
+        allocations = 0;
+        fail_at = k;
+        bpcn_status status = store_finish(memory, BPCN_OK, NULL);
+        fail_at = -1;
+        reached = allocations > k;
+        REQUIRE(status == (reached ? BPCN_NO_MEMORY : BPCN_NUMERIC));
+        if (reached)
+            REQUIRE(write_row(memory, 3) == BPCN_IO);
+        else
+            REQUIRE(state_sum(memory) == sum);
+        bpcn_memory_free(memory);
+        memory = open_it(0);
+        REQUIRE(memory != NULL && state_sum(memory) == sum);
+        failures++;
+    }
+    bpcn_memory_free(memory);
+}
+
+/* ---- what a small file may make the loader use */
+
+static void limit_of(const char *name, const bpcn_options *o, int records)
+{
+    bpcn_memory *memory;
+    bpcn_open_options how = bpcn_open_options_default();
+    how.create = o;
+    how.threads = 1;
+    unlink(scratch("small"));
+    REQUIRE(store_open(&quick, scratch("small"), &how, &memory) == BPCN_OK);
+    for (int i = 0; i < records; i++)
+        REQUIRE(bpcn_memory_forget(memory, 0.1) == BPCN_OK);
+    bpcn_memory_free(memory);
+    size_t n, before = live_bytes;
+    __real_free(read_whole(scratch("small"), &n));
+    REQUIRE(n < 1000000);
+    most_bytes = live_bytes;
+    REQUIRE(store_load(&quick, scratch("small"), &memory, NULL) == BPCN_OK);
+    bpcn_memory_free(memory);
+    printf("store_oom: a file of %zu bytes (%s) made the loader use %zu\n", n, name, most_bytes - before);
+    REQUIRE(most_bytes - before <= n + 16000000);
+}
+
+static void limits(void)
+{
+    bpcn_options o = small_options();
+    o.layers = 0;
+    o.dim = 1;
+    o.particles = 4970; /* the file's smallest particles, as many as fit */
+    limit_of("many particles", &o, 0);
+    o.layers = 64;
+    o.particles = 38;
+    for (size_t l = 0; l < 64; l++)
+        o.hidden[l] = 1;
+    limit_of("many layers", &o, 1);
+    o = small_options();
+    o.layers = 1;
+    o.particles = 1;
+    o.hidden[0] = 490;
+    o.precision = BPCN_FLOAT64;
+    limit_of("one wide layer", &o, 1);
+}
+
+int main(int argc, char **argv)
+{
+    bpcn_options o = session_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *memory;
+    size_t n;
+    (void)argc;
+    (void)argv;
+    quick = file_without_sync();
+    snprintf(path, sizeof path, "%s", scratch("memory"));
+    o.particles = 1;
+    o.resample = 0;
+    how.create = &o;
+    how.threads = 1;
+    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    for (uint64_t i = 0; i < 2; i++)
+        REQUIRE(write_row(memory, i) == BPCN_OK);
+    REQUIRE(bpcn_memory_set_note(memory, "a note", 6) == BPCN_OK);
+    REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
+    attack("create", call_create, NULL);
+    attack("delete", call_delete, memory);
+    attack("write", call_write, memory);
+    attack("block", call_block, memory);
+    attack("forget", call_forget, memory);
+    attack("note", call_note, memory);
+    attack("read", call_read, memory);
+    attack("save", call_save, memory);
+    attack("load", call_load, memory);
+    attack("check", call_check, memory);
+    bpcn_memory_free(memory);
+    unsigned char *bytes = read_whole(path, &n);
+    attack_opening(bytes, n - 3, 0);
+    attack_opening(bytes, n - 3, 1);
+    __real_free(bytes);
+    memory = open_it(0);
+    attack("checkpoint", call_checkpoint, memory);
+    bpcn_memory_free(memory);
+    o = session_options();
+    unlink(path);
+    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    bpcn_memory_free(memory);
+    attack_taking_back();
+    REQUIRE(live_count == 0);
+    printf("store_oom: %lu allocations failed in turn, 0 crashes, 0 leaks, state unchanged\n", failures);
+    limits();
+    return 0;
+}

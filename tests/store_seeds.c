@@ -1,0 +1,47 @@
+/* Writes small memory files of every kind to a folder: seeds for tests/fuzz/fuzz_store.c. Usage:
+   store_seeds folder. */
+#include "store_seam.h"
+#include "store_session.h"
+
+#include "store.h"
+
+#include <unistd.h>
+
+static void make(const char *folder, const char *name, const bpcn_options *o, uint64_t steps, int fold)
+{
+    struct file_ops quick = file_without_sync();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *memory;
+    char path[512];
+    size_t made = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+    how.create = o;
+    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    for (uint64_t i = 0; i < steps; i += made)
+        REQUIRE(session_call(memory, i, &made) == BPCN_OK);
+    if (fold)
+        REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
+    bpcn_memory_free(memory);
+}
+
+int main(int argc, char **argv)
+{
+    bpcn_options o = session_options();
+    const char *folder = argc > 1 ? argv[1] : scratch_folder();
+    make(folder, "seed-empty", &o, 0, 0);
+    make(folder, "seed-log", &o, 12, 0);
+    make(folder, "seed-folded", &o, 12, 1);
+    o.precision = BPCN_FLOAT64;
+    o.particles = 1;
+    make(folder, "seed-float64", &o, 6, 0);
+    o.layers = 0;
+    make(folder, "seed-no-layers", &o, 6, 0);
+    o = session_options();
+    o.layers = 1;
+    o.hidden[0] = 1;
+    o.dim = 1;
+    o.particles = 3;
+    make(folder, "seed-tiny", &o, 8, 0);
+    return 0;
+}

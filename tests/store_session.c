@@ -1,0 +1,101 @@
+/* The steps of a session and the memory they are compared with. */
+#include "store_session.h"
+
+#include <string.h>
+
+enum kind { ROW, BLOCK, FORGET, NOTE, MINIMIZER };
+
+static enum kind kind_of(uint64_t step)
+{
+    static const enum kind kinds[] = {ROW, ROW, ROW, ROW, ROW, ROW, ROW, BLOCK, FORGET, FORGET, NOTE, MINIMIZER};
+    uint64_t state = step * 3 + 1;
+    return kinds[next_random(&state) % 12];
+}
+
+bpcn_options session_options(void)
+{
+    bpcn_options o = small_options();
+    o.particles = 2;
+    o.resample = 1;
+    o.adam_steps = 5;
+    return o;
+}
+
+static bpcn_status make_rows(bpcn_memory *memory, uint64_t step, size_t n, int block)
+{
+    float rows[MOST_TOGETHER * 16];
+    size_t dim = memory->model->width[0];
+    for (size_t i = 0; i < n; i++)
+        make_row(1000 * (uint64_t)block + step + i, dim, rows + i * dim);
+    return block ? bpcn_memory_write_block(memory, rows, n, NULL) : bpcn_memory_write(memory, rows, n, NULL);
+}
+
+static bpcn_status make_note(bpcn_memory *memory, uint64_t step)
+{
+    char note[64];
+    int n = snprintf(note, sizeof note, "note of step %llu", (unsigned long long)step);
+    return bpcn_memory_set_note(memory, note, step % 5 == 0 ? 0 : (size_t)n);
+}
+
+bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made)
+{
+    *made = 1;
+    switch (kind_of(step)) {
+    case ROW:
+        while (*made < MOST_TOGETHER && step % 2 == 0 && kind_of(step + *made) == ROW)
+            ++*made;
+        return make_rows(memory, step, *made, 0);
+    case BLOCK:
+        return make_rows(memory, step, 2, 1);
+    case FORGET:
+        return bpcn_memory_forget(memory, step % 7 == 0 ? 1 : 0.02);
+    case NOTE:
+        return make_note(memory, step);
+    case MINIMIZER:
+        break;
+    }
+    return bpcn_memory_set_minimizer(memory, step % 2 == 0 ? BPCN_LBFGS : BPCN_ADAM);
+}
+
+/* One step alone, as a memory without a file makes it. */
+static void make_step(bpcn_memory *memory, uint64_t step)
+{
+    size_t made;
+    if (kind_of(step) == ROW)
+        REQUIRE(make_rows(memory, step, 1, 0) == BPCN_OK);
+    else
+        REQUIRE(session_call(memory, step, &made) == BPCN_OK);
+}
+
+uint32_t session_sum(uint64_t steps)
+{
+    static bpcn_memory *memory;
+    static uint32_t *sums;
+    static uint64_t known, room;
+    bpcn_options o = session_options();
+    if (memory == NULL) {
+        REQUIRE(bpcn_memory_create(&o, &memory) == BPCN_OK);
+        sums = malloc(sizeof *sums);
+        room = 1;
+        sums[0] = state_sum(memory);
+    }
+    while (known < steps) {
+        make_step(memory, known++);
+        if (known == room) {
+            room *= 2;
+            sums = realloc(sums, room * sizeof *sums);
+            REQUIRE(sums != NULL);
+        }
+        sums[known] = state_sum(memory);
+    }
+    return sums[steps];
+}
+
+long session_find(const bpcn_memory *memory, uint64_t least, uint64_t most)
+{
+    uint32_t sum = state_sum(memory);
+    for (uint64_t steps = least; steps <= most; steps++)
+        if (session_sum(steps) == sum)
+            return (long)steps;
+    return -1;
+}

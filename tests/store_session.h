@@ -1,0 +1,26 @@
+/*
+ * A session is a row of steps, each a function of its number alone, so that what a memory file
+ * holds after a crash can be compared with a memory that never had a file. One step is one log
+ * record: a row, a block, a forget, a delete or a note.
+ */
+#ifndef STORE_SESSION_H
+#define STORE_SESSION_H
+
+#include "store_common.h"
+
+enum { MOST_TOGETHER = 3 }; /* steps that one call may make */
+
+/* The memory of the session. */
+bpcn_options session_options(void);
+
+/* Makes the steps from number `step` on that go together in one call: rows that follow each other
+   may be one batch. *made tells how many they are. */
+bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made);
+
+/* The checksum of the state after the first `steps` steps. */
+uint32_t session_sum(uint64_t steps);
+
+/* Which of least .. most steps the memory has made, or -1 when its state is none of those. */
+long session_find(const bpcn_memory *memory, uint64_t least, uint64_t most);
+
+#endif

@@ -1,0 +1,858 @@
+/* The laws of the memory file in ordinary use; the other tests/store_*.c attack it. */
+#include "store_common.h"
+
+#include "log.h"
+#include "store.h"
+#include "store_crc.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bpcn_file_info empty_info(void)
+{
+    return (bpcn_file_info){.size = sizeof(bpcn_file_info)};
+}
+
+static bpcn_memory *create_plain(const bpcn_options *o)
+{
+    bpcn_memory *m;
+    REQUIRE(bpcn_memory_create(o, &m) == BPCN_OK);
+    return m;
+}
+
+/* Opens a memory at a fresh name, with the given sync. */
+static bpcn_memory *create_file(const char *path, const bpcn_options *o, bpcn_sync sync)
+{
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *m;
+    how.create = o;
+    how.threads = 1; /* the same bits want the same number of threads */
+    how.sync = sync;
+    unlink(path);
+    REQUIRE(bpcn_memory_open(path, &how, &m) == BPCN_OK);
+    return m;
+}
+
+static bpcn_memory *reopen(const char *path)
+{
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *m;
+    how.threads = 1;
+    REQUIRE(bpcn_memory_open(path, &how, &m) == BPCN_OK);
+    return m;
+}
+
+/* Every kind of change, the same in any memory. */
+static void change_all_kinds(bpcn_memory *m)
+{
+    float rows[3 * 64];
+    size_t dim = m->model->width[0];
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    for (size_t i = 0; i < 3; i++)
+        make_row(10 + i, dim, rows + i * dim);
+    assert_int_equal(bpcn_memory_write(m, rows, 3, NULL), BPCN_OK);
+    for (size_t i = 0; i < 3; i++)
+        make_row(20 + i, dim, rows + i * dim);
+    assert_int_equal(bpcn_memory_write_block(m, rows, 3, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_forget(m, 0.01), BPCN_OK);
+    assert_int_equal(bpcn_memory_forget(m, 0), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_note(m, "red \0 green", 11), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_minimizer(m, BPCN_ADAM), BPCN_OK);
+    assert_int_equal(write_row(m, 30), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_minimizer(m, BPCN_LBFGS), BPCN_OK);
+}
+
+/* Shapes and precisions that differ in what the file holds. */
+static bpcn_options variant(size_t i)
+{
+    bpcn_options o = small_options();
+    if (i == 1)
+        o.precision = BPCN_FLOAT64;
+    if (i == 2) {
+        o.particles = 3;
+        o.resample = 1;
+    }
+    if (i == 3)
+        o.layers = 0;
+    if (i == 4) {
+        o.dim = 64; /* a section of more than one block: 300 * 301 / 2 * 8 bytes of root */
+        o.layers = 1;
+        o.hidden[0] = 300;
+        o.precision = BPCN_FLOAT64;
+        o.activation = BPCN_TANH;
+    }
+    return o;
+}
+
+enum { VARIANTS = 5 };
+
+static void saved_and_loaded_memory_is_the_same_to_the_bit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VARIANTS; i++) {
+        bpcn_options o = variant(i), back;
+        bpcn_memory *m = create_plain(&o), *copy;
+        change_all_kinds(m);
+        assert_int_equal(bpcn_memory_save(m, scratch("saved")), BPCN_OK);
+        assert_int_equal(bpcn_memory_load(scratch("saved"), &copy), BPCN_OK);
+        assert_true(same_state(m, copy));
+        assert_int_equal(bpcn_memory_get_options(copy, &back), BPCN_OK);
+        back.threads = o.threads;
+        assert_int_equal(bpcn_memory_get_options(m, &o), BPCN_OK);
+        for (size_t l = o.layers; l < BPCN_MAX_LAYERS; l++)
+            back.hidden[l] = o.hidden[l]; /* widths of layers that do not exist are not kept */
+        assert_memory_equal(&o, &back, sizeof o);
+        copy->model->options.threads = 1; /* the same bits want the same number of threads */
+        assert_int_equal(write_row(m, 99), write_row(copy, 99));
+        assert_true(same_state(m, copy));
+        bpcn_memory_free(m);
+        bpcn_memory_free(copy);
+    }
+}
+
+static void saving_twice_gives_the_same_file(void **state)
+{
+    size_t n, again;
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_plain(&o);
+    (void)state;
+    change_all_kinds(m);
+    assert_int_equal(bpcn_memory_save(m, scratch("once")), BPCN_OK);
+    assert_int_equal(bpcn_memory_save(m, scratch("twice")), BPCN_OK);
+    unsigned char *a = read_whole(scratch("once"), &n), *b = read_whole(scratch("twice"), &again);
+    assert_int_equal(n, again);
+    assert_memory_equal(a, b, n);
+    free(a);
+    free(b);
+    bpcn_memory_free(m);
+}
+
+static void reopened_memory_is_the_same_to_the_bit_as_one_never_closed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VARIANTS; i++)
+        for (int sync = BPCN_SYNC_EACH; sync <= BPCN_SYNC_MANUAL; sync++) {
+            bpcn_options o = variant(i);
+            bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("log"), &o, (bpcn_sync)sync);
+            change_all_kinds(plain);
+            change_all_kinds(m);
+            assert_true(same_state(plain, m));
+            assert_int_equal(bpcn_memory_close(m), BPCN_OK);
+            m = reopen(scratch("log"));
+            assert_true(same_state(plain, m));
+            assert_int_equal(write_row(plain, 77), BPCN_OK);
+            assert_int_equal(write_row(m, 77), BPCN_OK);
+            bpcn_memory_free(m);
+            m = reopen(scratch("log"));
+            assert_true(same_state(plain, m));
+            bpcn_memory_free(m);
+            bpcn_memory_free(plain);
+        }
+}
+
+static void deleted_row_stays_deleted_after_reopening(void **state)
+{
+    float row[5];
+    bpcn_options o = small_options();
+    o.particles = 2;
+    bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("deleted"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(write_row(plain, i), BPCN_OK);
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    }
+    make_row(2, 5, row);
+    bpcn_status status = bpcn_memory_delete(plain, row);
+    assert_int_equal(bpcn_memory_delete(m, row), status);
+    assert_int_equal(status, BPCN_OK);
+    assert_true(same_state(plain, m));
+    bpcn_memory_free(m);
+    m = reopen(scratch("deleted"));
+    assert_true(same_state(plain, m));
+    bpcn_memory_free(m);
+    bpcn_memory_free(plain);
+}
+
+static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
+{
+    bpcn_options o = variant(2);
+    bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("folded"), &o, BPCN_SYNC_CALL);
+    bpcn_file_info info = empty_info();
+    (void)state;
+    change_all_kinds(plain);
+    change_all_kinds(m);
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.records, 4 + 3 + 1 + 1 + 1 + 2 + 1);
+    assert_int_equal(info.generation, 0);
+    assert_true(info.log_bytes > 0);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.records, 0);
+    assert_int_equal(info.log_bytes, 0);
+    assert_int_equal(info.generation, 1);
+    assert_true(same_state(plain, m));
+    assert_int_equal(write_row(m, 50), BPCN_OK);
+    assert_int_equal(write_row(plain, 50), BPCN_OK);
+    bpcn_memory_free(m);
+    m = reopen(scratch("folded"));
+    assert_true(same_state(plain, m));
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.replayed, 1);
+    assert_int_equal(info.dropped_bytes, 0);
+    assert_int_equal(info.writes, 12);
+    bpcn_memory_free(m);
+    bpcn_memory_free(plain);
+}
+
+static void log_longer_than_asked_for_makes_a_checkpoint(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_file_info info = empty_info();
+    bpcn_memory *m;
+    (void)state;
+    how.create = &o;
+    how.checkpoint_bytes = 500; /* a record of a row is 48 + 16 + 48 + 8 bytes: every fifth write */
+    assert_int_equal(bpcn_memory_open(scratch("folding"), &how, &m), BPCN_OK);
+    for (uint64_t i = 0; i < 11; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.generation, 2);
+    assert_int_equal(info.records, 1);
+    bpcn_memory_free(m);
+}
+
+static void checkpoint_that_was_due_but_failed_is_tried_again(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_file_info info = empty_info();
+    bpcn_memory *m;
+    (void)state;
+    how.create = &o;
+    how.checkpoint_bytes = 500;
+    assert_int_equal(bpcn_memory_open(scratch("stuck"), &how, &m), BPCN_OK);
+    assert_int_equal(mkdir(scratch("stuck.bpcn-new"), 0700), 0); /* where the new file would go */
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
+    assert_int_equal(rmdir(scratch("stuck.bpcn-new")), 0);
+    for (uint64_t i = 5; i < 10; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.generation, 1);
+    bpcn_memory_free(m);
+}
+
+static void second_writer_is_told_that_the_file_is_busy(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("mine"), &o, BPCN_SYNC_EACH), *other;
+    (void)state;
+    assert_int_equal(bpcn_memory_open(scratch("mine"), NULL, &other), BPCN_BUSY);
+    assert_null(other);
+    assert_int_equal(bpcn_memory_save(m, scratch("mine")), BPCN_BUSY);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(bpcn_memory_open(scratch("mine"), NULL, &other), BPCN_BUSY);
+    bpcn_memory_free(m);
+    assert_int_equal(bpcn_memory_open(scratch("mine"), NULL, &other), BPCN_OK);
+    bpcn_memory_free(other);
+}
+
+static void reader_sees_the_memory_as_it_was_and_cannot_change_it(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *m = create_file(scratch("shared"), &o, BPCN_SYNC_EACH), *reader;
+    double u[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, mean[12] = {0}, weight = 1;
+    (void)state;
+    change_all_kinds(m);
+    how.read_only = 1;
+    assert_int_equal(bpcn_memory_open(scratch("shared"), &how, &reader), BPCN_OK);
+    assert_true(same_state(m, reader));
+    uint32_t before = state_sum(reader);
+    assert_int_equal(write_row(reader, 1), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_forget(reader, 0.5), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_delete(reader, (float[5]){0}), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_note(reader, "x", 1), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_checkpoint(reader), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_sync(reader), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_layer(reader, 0, 1, mean, u), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_top(reader, 0, mean, 1), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_weights(reader, &weight), BPCN_READ_ONLY);
+    assert_int_equal(write_row(m, 60), BPCN_OK);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(state_sum(reader), before);
+    assert_int_equal(bpcn_memory_set_minimizer(reader, BPCN_ADAM), BPCN_OK); /* how it reads is its own choice */
+    assert_int_equal(bpcn_memory_set_weights(m, &weight), BPCN_READ_ONLY);
+    bpcn_memory_free(reader);
+    bpcn_memory_free(m);
+}
+
+static void torn_last_record_is_dropped_and_reported(void **state)
+{
+    size_t n;
+    bpcn_options o = small_options();
+    bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("torn"), &o, BPCN_SYNC_EACH);
+    bpcn_file_info info = empty_info();
+    (void)state;
+    assert_int_equal(write_row(plain, 1), BPCN_OK);
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    assert_int_equal(write_row(m, 2), BPCN_OK);
+    bpcn_memory_free(m);
+    unsigned char *bytes = read_whole(scratch("torn"), &n);
+    write_whole(scratch("torn"), bytes, n - 9);
+    free(bytes);
+    assert_int_equal(bpcn_file_check(scratch("torn"), &info), BPCN_OK);
+    assert_int_equal(info.dropped_bytes, 111);
+    assert_int_equal(info.records, 1);
+    assert_int_equal(info.file_bytes, n - 9);
+    m = reopen(scratch("torn"));
+    assert_true(same_state(plain, m));
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.dropped_bytes, 111);
+    assert_int_equal(info.file_bytes, n - 120);
+    bpcn_memory_free(m);
+    assert_int_equal(bpcn_file_check(scratch("torn"), &info), BPCN_OK);
+    assert_int_equal(info.dropped_bytes, 0);
+    bpcn_memory_free(plain);
+}
+
+static void damaged_record_that_was_safe_is_not_dropped(void **state)
+{
+    size_t n;
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("rotten"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    bpcn_memory_free(m);
+    unsigned char *bytes = read_whole(scratch("rotten"), &n);
+    bytes[n - 200] ^= 1; /* in the second of three records of 120 bytes */
+    write_whole(scratch("rotten"), bytes, n);
+    free(bytes);
+    assert_int_equal(bpcn_memory_open(scratch("rotten"), NULL, &m), BPCN_CORRUPT);
+    assert_non_null(strstr(bpcn_memory_error(NULL), "record 1 of the log"));
+}
+
+static void damaged_record_of_a_batch_never_synced_is_a_torn_end(void **state)
+{
+    size_t n;
+    float rows[3 * 5];
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("batch"), &o, BPCN_SYNC_CALL);
+    bpcn_file_info info = empty_info();
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        make_row(i, 5, rows + 5 * i);
+    assert_int_equal(bpcn_memory_write(m, rows, 3, NULL), BPCN_OK);
+    bpcn_memory_free(m);
+    unsigned char *bytes = read_whole(scratch("batch"), &n);
+    bytes[n - 200] ^= 1;
+    write_whole(scratch("batch"), bytes, n);
+    free(bytes);
+    m = reopen(scratch("batch"));
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.records, 1);
+    assert_int_equal(info.dropped_bytes, 240);
+    bpcn_memory_free(m);
+}
+
+static void header_alone_tells_what_a_file_holds(void **state)
+{
+    bpcn_options o = variant(2);
+    bpcn_memory *m = create_file(scratch("info"), &o, BPCN_SYNC_EACH);
+    bpcn_file_info info = empty_info();
+    (void)state;
+    change_all_kinds(m);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(write_row(m, 5), BPCN_OK);
+    assert_int_equal(bpcn_file_inspect(scratch("info"), &info), BPCN_OK);
+    assert_int_equal(info.version, 1);
+    assert_int_equal(info.generation, 1);
+    assert_int_equal(info.options.particles, 3);
+    assert_int_equal(info.options.dim, 5);
+    assert_int_equal(info.writes, 11);
+    assert_int_equal(info.forgets, 1);
+    assert_int_equal(info.note_bytes, 11);
+    assert_int_equal(info.file_bytes, info.snapshot_bytes + info.log_bytes);
+    bpcn_memory_free(m);
+}
+
+static void note_is_kept_and_can_be_taken_away(void **state)
+{
+    char back[16];
+    size_t n;
+    static unsigned char longest[BPCN_MAX_NOTE + 1];
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("note"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    assert_int_equal(bpcn_memory_get_note(m, back, sizeof back, &n), BPCN_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(bpcn_memory_set_note(m, "fields: a b", 11), BPCN_OK);
+    bpcn_memory_free(m);
+    m = reopen(scratch("note"));
+    assert_int_equal(bpcn_memory_get_note(m, back, 6, &n), BPCN_OK);
+    assert_int_equal(n, 11);
+    assert_memory_equal(back, "fields", 6);
+    memset(longest, 3, sizeof longest);
+    assert_int_equal(bpcn_memory_set_note(m, longest, BPCN_MAX_NOTE + 1), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_note(m, longest, BPCN_MAX_NOTE), BPCN_OK);
+    bpcn_memory_free(m);
+    m = reopen(scratch("note"));
+    assert_int_equal(m->note_bytes, BPCN_MAX_NOTE);
+    assert_memory_equal(m->note, longest, BPCN_MAX_NOTE);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_note(m, NULL, 0), BPCN_OK);
+    bpcn_memory_free(m);
+    m = reopen(scratch("note"));
+    assert_int_equal(bpcn_memory_get_note(m, NULL, 0, &n), BPCN_OK);
+    assert_int_equal(n, 0);
+    bpcn_memory_free(m);
+}
+
+static void memory_spoilt_by_overflow_is_taken_back(void **state)
+{
+    /* The mean's step is the gain k / a times the error: with a prior far wider than the noise it
+       overflows although the row's energy is finite. */
+    float row[5] = {9e14f, -9e14f, 9e14f, -9e14f, 9e14f};
+    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_options o = small_options();
+    o.sigma_w = 1e16;
+    o.sigma_x = 1e-16;
+    (void)state;
+    bpcn_memory *m = create_file(scratch("spoilt"), &o, BPCN_SYNC_EACH);
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    uint32_t before = state_sum(m);
+    bpcn_status status = bpcn_memory_write(m, row, 1, &info);
+    if (status != BPCN_OK) { /* refused before or taken back after: the same for the caller */
+        assert_int_equal(status, BPCN_NUMERIC);
+        assert_int_equal(info.written, 0);
+        assert_int_equal(state_sum(m), before);
+    }
+    m->model->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
+    struct change change = {
+        .kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
+    assert_int_equal(model_commit(m->model, &change), BPCN_OK);
+    size_t lost = 0;
+    assert_int_equal(store_finish(m, BPCN_OK, &lost), BPCN_NUMERIC);
+    assert_int_equal(lost, 1);
+    if (status != BPCN_OK)
+        assert_int_equal(state_sum(m), before);
+    assert_int_equal(write_row(m, 2), BPCN_OK);
+    before = state_sum(m);
+    bpcn_memory_free(m);
+    m = reopen(scratch("spoilt"));
+    assert_int_equal(state_sum(m), before);
+    bpcn_memory_free(m);
+}
+
+static void state_that_no_file_may_hold_is_not_saved(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_plain(&o), *file = create_file(scratch("unsound"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    m->model->particles[0].top_variance = INFINITY;
+    file->model->particles[0].top_variance = INFINITY;
+    assert_int_equal(bpcn_memory_save(m, scratch("never")), BPCN_NUMERIC);
+    assert_int_equal(access(scratch("never"), F_OK), -1);
+    assert_int_equal(bpcn_memory_checkpoint(file), BPCN_NUMERIC);
+    struct change change = {
+        .kind = CHANGE_WRITE, .rows = 1, .x = (float[5]){0}, .codes = (float[7]){NAN}, .log_weights = (double[1]){0}};
+    assert_int_equal(model_commit(file->model, &change), BPCN_NUMERIC);
+    change.codes = (float[7]){0};
+    change.log_weights = (double[1]){NAN};
+    assert_int_equal(model_commit(file->model, &change), BPCN_NUMERIC);
+    bpcn_memory_free(m);
+    bpcn_memory_free(file);
+    assert_int_equal(bpcn_file_check(scratch("unsound"), NULL), BPCN_OK);
+}
+
+static int fail_truncate(void *context, int fd, uint64_t length)
+{
+    (void)context;
+    (void)fd;
+    (void)length;
+    errno = EIO;
+    return -1;
+}
+
+static void change_that_cannot_be_taken_back_from_the_file_ends_writing(void **state)
+{
+    struct file_ops ops = file_posix;
+    bpcn_options o = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    struct change change = {
+        .kind = CHANGE_WRITE, .rows = 1, .x = (float[5]){0}, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
+    bpcn_memory *m;
+    (void)state;
+    ops.truncate = fail_truncate;
+    how.create = &o;
+    assert_int_equal(store_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
+    assert_int_equal(model_commit(m->model, &change), BPCN_OK);
+    m->model->particles[0].top_variance = NAN;
+    assert_int_equal(store_finish(m, BPCN_OK, NULL), BPCN_IO);
+    assert_int_equal(write_row(m, 1), BPCN_IO);
+    bpcn_memory_free(m);
+    assert_int_equal(bpcn_file_check(scratch("uncut"), NULL), BPCN_OK);
+}
+
+/* ---- others who are at the same file */
+
+static const char *unsettled; /* a path that seems to lead to another file each time */
+
+static int find_other(void *context, const char *path, struct file_status *status)
+{
+    int result = file_posix.find(context, path, status);
+    if (result == 0 && strcmp(path, unsettled) == 0)
+        status->inode++;
+    return result;
+}
+
+static void file_that_others_keep_replacing_is_busy(void **state)
+{
+    char path[512], temporary[600];
+    struct file_ops ops = file_posix;
+    bpcn_options o = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *m;
+    (void)state;
+    snprintf(path, sizeof path, "%s", scratch("restless"));
+    snprintf(temporary, sizeof temporary, "%s.bpcn-new", path);
+    ops.find = find_other;
+    unsettled = temporary;
+    how.create = &o;
+    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    bpcn_memory_free(create_file(path, &o, BPCN_SYNC_EACH));
+    unsettled = path;
+    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+}
+
+/* Reading the log finds that a writer has just cut it off, or (`lying`) that the file only says so. */
+static uint64_t cut_at;
+static int lying, looks;
+
+static ssize_t read_cut(void *context, int fd, void *bytes, size_t n, uint64_t offset)
+{
+    if (offset < cut_at)
+        return file_posix.read(context, fd, bytes, n, offset);
+    return 0;
+}
+
+static int status_cut(void *context, int fd, struct file_status *status)
+{
+    int result = file_posix.status(context, fd, status);
+    if (looks++ > 0 && !lying)
+        status->length = cut_at;
+    errno = EIO;
+    return looks > 1 && lying == 2 ? -1 : result;
+}
+
+static void log_cut_off_while_it_is_read_ends_there(void **state)
+{
+    struct file_ops ops = file_posix;
+    bpcn_options o = small_options();
+    bpcn_file_info info = empty_info();
+    bpcn_memory *m = create_file(scratch("cut"), &o, BPCN_SYNC_EACH), *copy;
+    (void)state;
+    store_info(m, &info);
+    cut_at = info.snapshot_bytes;
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    bpcn_memory_free(m);
+    ops.read = read_cut;
+    ops.status = status_cut;
+    assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_OK);
+    assert_int_equal(info.records, 0);
+    bpcn_memory_free(copy);
+    for (lying = 1, looks = 0; lying <= 2; lying++, looks = 0) /* then it is an error, not a torn end */
+        assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_IO);
+}
+
+static const char *wanted;
+
+/* Somebody else makes the file just before we do. */
+static int open_too_late(void *context, const char *path, int flags, unsigned mode)
+{
+    if (strcmp(path, wanted) != 0)
+        write_whole(wanted, "", 0);
+    return file_posix.open(context, path, flags, mode);
+}
+
+static void file_made_by_another_at_the_same_time_is_not_replaced(void **state)
+{
+    char path[512];
+    struct file_ops ops = file_posix;
+    bpcn_options o = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    struct stat info;
+    bpcn_memory *m;
+    (void)state;
+    snprintf(path, sizeof path, "%s", scratch("race"));
+    wanted = path;
+    ops.open = open_too_late;
+    how.create = &o;
+    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 0);
+}
+
+static void something_else_in_the_way_of_a_checkpoint_is_left_alone(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("blocked"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    assert_int_equal(mkfifo(scratch("blocked.bpcn-new"), 0600), 0);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
+    assert_non_null(strstr(bpcn_memory_error(NULL), "in the way"));
+    assert_int_equal(access(scratch("blocked.bpcn-new"), F_OK), 0);
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    bpcn_memory_free(m);
+}
+
+static void parameters_of_a_memory_without_a_file_can_be_set(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_plain(&o), *copy;
+    double mean[12] = {0.5}, u[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, weight = 1;
+    (void)state;
+    assert_int_equal(bpcn_memory_set_layer(m, 0, 1, mean, u), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_top(m, 0, mean, 1), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_weights(m, &weight), BPCN_OK);
+    assert_int_equal(bpcn_memory_save(m, scratch("set")), BPCN_OK);
+    assert_int_equal(bpcn_memory_load(scratch("set"), &copy), BPCN_OK);
+    assert_true(same_state(m, copy));
+    bpcn_memory_free(m);
+    bpcn_memory_free(copy);
+}
+
+static void operating_system_errors_are_passed_on(void **state)
+{
+    struct file_status status;
+    (void)state;
+    assert_int_equal(file_posix.status(NULL, -1, &status), -1);
+    assert_int_equal(file_posix.find(NULL, scratch("missing"), &status), -1);
+}
+
+static void permissions_and_links_survive_a_checkpoint(void **state)
+{
+    struct stat info;
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("private"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    assert_int_equal(chmod(scratch("private"), 0640), 0);
+    bpcn_memory_free(m);
+    assert_int_equal(symlink(scratch("private"), scratch("link")), 0);
+    m = reopen(scratch("link"));
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    bpcn_memory_free(m);
+    assert_int_equal(lstat(scratch("link"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(stat(scratch("private"), &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0640);
+    assert_int_equal(bpcn_file_check(scratch("private"), NULL), BPCN_OK);
+}
+
+static void file_that_was_replaced_is_not_overwritten(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("swapped"), &o, BPCN_SYNC_EACH), *plain = create_plain(&o);
+    (void)state;
+    assert_int_equal(bpcn_memory_save(plain, scratch("other")), BPCN_OK);
+    assert_int_equal(rename(scratch("other"), scratch("swapped")), 0);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
+    assert_non_null(strstr(bpcn_memory_error(NULL), "replaced"));
+    bpcn_memory_free(m);
+    bpcn_memory_free(plain);
+}
+
+static void leftovers_of_a_crashed_checkpoint_are_cleared(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("left"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    write_whole(scratch("left.bpcn-new"), "half a file", 11);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(access(scratch("left.bpcn-new"), F_OK), -1);
+    bpcn_memory_free(m);
+    write_whole(scratch("left.bpcn-new"), "half a file", 11);
+    m = reopen(scratch("left"));
+    assert_int_equal(access(scratch("left.bpcn-new"), F_OK), -1);
+    bpcn_memory_free(m);
+}
+
+static void other_files_are_told_from_damaged_ones(void **state)
+{
+    bpcn_memory *m;
+    bpcn_file_info info = empty_info();
+    bpcn_open_options reader = bpcn_open_options_default();
+    (void)state;
+    reader.read_only = 1;
+    write_whole(scratch("empty"), "", 0);
+    write_whole(scratch("text"), "hello, world, I am text\n", 24);
+    write_whole(scratch("magic"),
+                "\x89"
+                "BPC",
+                4);
+    assert_int_equal(bpcn_memory_load(scratch("empty"), &m), BPCN_FORMAT);
+    assert_int_equal(bpcn_memory_load(scratch("text"), &m), BPCN_FORMAT);
+    assert_int_equal(bpcn_memory_load(scratch("magic"), &m), BPCN_CORRUPT);
+    assert_int_equal(bpcn_memory_load(scratch_folder(), &m), BPCN_FORMAT);
+    assert_int_equal(bpcn_file_inspect(scratch_folder(), &info), BPCN_FORMAT);
+    assert_int_equal(bpcn_file_inspect(scratch("missing"), &info), BPCN_IO);
+    assert_int_equal(bpcn_file_inspect(scratch("text"), &info), BPCN_FORMAT);
+    assert_int_equal(bpcn_memory_load(scratch("missing"), &m), BPCN_IO);
+    assert_int_equal(bpcn_memory_open(scratch("missing"), NULL, &m), BPCN_IO);
+    assert_int_equal(bpcn_memory_open(scratch("missing"), &reader, &m), BPCN_IO);
+    assert_int_equal(bpcn_memory_open(scratch_folder(), NULL, &m), BPCN_IO);
+    assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
+    assert_int_equal(bpcn_memory_open(scratch("pipe"), NULL, &m), BPCN_FORMAT);
+}
+
+static void wrong_arguments_are_refused_with_a_sentence(void **state)
+{
+    char longest[5000];
+    size_t n;
+    bpcn_options o = small_options(), bad = small_options();
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_file_info info = empty_info(), wrong = {.size = 3};
+    bpcn_memory *m = create_plain(&o), *out;
+    (void)state;
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(bpcn_memory_open(NULL, NULL, &out), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_open("x", NULL, NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_open("", NULL, &out), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_open(longest, NULL, &out), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_save(m, longest), BPCN_INVALID);
+    how.size = 1;
+    assert_int_equal(bpcn_memory_open("x", &how, &out), BPCN_INVALID);
+    how = bpcn_open_options_default();
+    how.create = &o;
+    how.read_only = 1;
+    assert_int_equal(bpcn_memory_open("x", &how, &out), BPCN_INVALID);
+    how = bpcn_open_options_default();
+    how.sync = (bpcn_sync)3;
+    assert_int_equal(bpcn_memory_open("x", &how, &out), BPCN_INVALID);
+    how = bpcn_open_options_default();
+    how.threads = -1;
+    assert_int_equal(bpcn_memory_open("x", &how, &out), BPCN_INVALID);
+    how.threads = 1025;
+    assert_int_equal(bpcn_memory_open("x", &how, &out), BPCN_INVALID);
+    how.threads = 1;
+    bad.dim = 0;
+    how.create = &bad;
+    assert_int_equal(bpcn_memory_open(scratch("bad"), &how, &out), BPCN_INVALID);
+    how.create = &o;
+    assert_int_equal(bpcn_memory_open(scratch("no/such/folder"), &how, &out), BPCN_IO);
+    assert_int_equal(bpcn_memory_open(scratch("fine"), &how, &out), BPCN_OK);
+    bpcn_memory_free(out);
+    assert_int_equal(bpcn_memory_load("x", NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_load(NULL, &out), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_save(NULL, "x"), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_save(m, NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_sync(NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_sync(m), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_close(NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_INVALID);
+    assert_int_equal(bpcn_file_inspect(NULL, &info), BPCN_INVALID);
+    assert_int_equal(bpcn_file_inspect("x", NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_file_inspect("x", &wrong), BPCN_INVALID);
+    assert_int_equal(bpcn_file_check(NULL, NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_file_check("x", &wrong), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_note(NULL, "x", 1), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_note(m, NULL, 1), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_get_note(NULL, NULL, 0, &n), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_get_note(m, NULL, 0, NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_get_note(m, NULL, 1, &n), BPCN_INVALID);
+    bpcn_memory_free(m);
+    m = create_file(scratch("args"), &o, BPCN_SYNC_EACH);
+    assert_int_equal(bpcn_memory_get_file(m, NULL), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_get_file(m, &wrong), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_close(m), BPCN_OK);
+}
+
+static void relative_paths_and_the_root_folder_work(void **state)
+{
+    char before[4096];
+    bpcn_options o = small_options();
+    bpcn_memory *m;
+    (void)state;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(scratch_folder()), 0);
+    m = create_file("relative", &o, BPCN_SYNC_EACH);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    bpcn_memory_free(m);
+    assert_int_equal(bpcn_file_check("relative", NULL), BPCN_OK);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(bpcn_memory_open("/no-such-memory-in-the-root", NULL, &m), BPCN_IO);
+}
+
+static void fast_checksum_equals_the_plain_one_and_the_standard(void **state)
+{
+    unsigned char bytes[300];
+    uint64_t random = 1;
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)next_random(&random);
+    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283u); /* the check value of CRC-32C */
+    for (size_t n = 0; n < sizeof bytes; n++) {
+        assert_int_equal(crc32c(0, bytes, n), crc32c_plain(0, bytes, n));
+        assert_int_equal(crc32c(crc32c(0, bytes, n), bytes + n, sizeof bytes - n), crc32c(0, bytes, sizeof bytes));
+    }
+}
+
+static void statuses_of_files_have_names(void **state)
+{
+    static const char *const names[] = {"io", "format", "newer", "corrupt", "busy", "read_only"};
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(bpcn_status_name((bpcn_status)(BPCN_IO + i)), names[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(saved_and_loaded_memory_is_the_same_to_the_bit),
+        cmocka_unit_test(saving_twice_gives_the_same_file),
+        cmocka_unit_test(reopened_memory_is_the_same_to_the_bit_as_one_never_closed),
+        cmocka_unit_test(deleted_row_stays_deleted_after_reopening),
+        cmocka_unit_test(checkpoint_keeps_the_state_and_empties_the_log),
+        cmocka_unit_test(log_longer_than_asked_for_makes_a_checkpoint),
+        cmocka_unit_test(checkpoint_that_was_due_but_failed_is_tried_again),
+        cmocka_unit_test(second_writer_is_told_that_the_file_is_busy),
+        cmocka_unit_test(reader_sees_the_memory_as_it_was_and_cannot_change_it),
+        cmocka_unit_test(torn_last_record_is_dropped_and_reported),
+        cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
+        cmocka_unit_test(damaged_record_of_a_batch_never_synced_is_a_torn_end),
+        cmocka_unit_test(header_alone_tells_what_a_file_holds),
+        cmocka_unit_test(note_is_kept_and_can_be_taken_away),
+        cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),
+        cmocka_unit_test(state_that_no_file_may_hold_is_not_saved),
+        cmocka_unit_test(change_that_cannot_be_taken_back_from_the_file_ends_writing),
+        cmocka_unit_test(file_that_others_keep_replacing_is_busy),
+        cmocka_unit_test(log_cut_off_while_it_is_read_ends_there),
+        cmocka_unit_test(file_made_by_another_at_the_same_time_is_not_replaced),
+        cmocka_unit_test(something_else_in_the_way_of_a_checkpoint_is_left_alone),
+        cmocka_unit_test(parameters_of_a_memory_without_a_file_can_be_set),
+        cmocka_unit_test(operating_system_errors_are_passed_on),
+        cmocka_unit_test(permissions_and_links_survive_a_checkpoint),
+        cmocka_unit_test(file_that_was_replaced_is_not_overwritten),
+        cmocka_unit_test(leftovers_of_a_crashed_checkpoint_are_cleared),
+        cmocka_unit_test(other_files_are_told_from_damaged_ones),
+        cmocka_unit_test(wrong_arguments_are_refused_with_a_sentence),
+        cmocka_unit_test(relative_paths_and_the_root_folder_work),
+        cmocka_unit_test(fast_checksum_equals_the_plain_one_and_the_standard),
+        cmocka_unit_test(statuses_of_files_have_names),
+    };
+    return cmocka_run_group_tests_name("memory file", tests, NULL, NULL);
+}
