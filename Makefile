@@ -66,20 +66,121 @@ $(SHARED): $(LIB_OBJECTS)
 $(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
-# ---- tests
+.PHONY: demo
+demo: $(BUILD)/bpcn ## write 64 pictures, recall them from noise, fragments and after forgetting
+	$(Q)scripts/install-deps demo
+	$(Q)$(BUILD)/bpcn demo
+
+.PHONY: bench
+bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
+	$(Q)$(BUILD)/bpcn bench
+
+# ---- tests: cmocka programs that need nothing special, and those that do
 SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
-UNIT_TESTS := energy inference write update read forget delete numerics bad_input formats baselines experiments \
-              $(patsubst tests/test_%.c,%,$(wildcard tests/test_store*.c))
-UNIT := $(UNIT_TESTS:%=$(BUILD)/tests/test_%)
+STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
+TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) -lquadmath
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels energy inference update write read forget delete numerics \
+          bad_input formats baselines experiments)
+STORE := $(patsubst %,$(BUILD)/tests/%,test_store store_corrupt store_cost store_errors store_kill store_processes \
+           store_torn store_seeds)
+WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
+REPLAY := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
+TESTS := $(UNIT) $(STORE) $(WRAPPED) $(REPLAY) $(BUILD)/tests/golden
+
+.PHONY: check-deps
+check-deps:
+	$(Q)scripts/install-deps build check
 
 $(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
+$(BUILD)/tests/test_kernels.o: EXTRA = -DBPCN_REAL_BITS=32
+$(BUILD)/tests/%.o: tests/%.c | check-deps
+	$(COMPILE)
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) -lcmocka -lquadmath
+	$(LINK) $^ $(TEST_LIBS)
+$(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
+	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) -lcmocka
+	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(STATIC)
-	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(BLAS_LIBS) -lcmocka
+	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
+$(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(STATIC)
+	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
+$(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
+	$(LINK) $^ $(PICTURE_LIBS) -lm
+$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(STATIC)
+	$(LINK) $^ $(TEST_LIBS)
+
+.PHONY: check
+check: all $(TESTS) ## every test that takes seconds
+	$(Q)tests/run $(BUILD) short
+
+.PHONY: check-long
+check-long: all $(TESTS) mpi ## crashes, torn writes and numerics at full length
+	$(Q)tests/run $(BUILD) long
+
+.PHONY: sanitize
+sanitize: ## the tests under ASan and UBSan, and under valgrind
+	$(Q)scripts/install-deps build check sanitize
+	$(MAKE) BUILD=$(BUILD)/asan OPTIMIZE='-O1 -g' \
+	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' sanitized
+	$(MAKE) BUILD=$(BUILD)/valgrind OPTIMIZE='-O1 -g' valgrinded
+
+.PHONY: sanitized valgrinded
+sanitized: all $(TESTS)
+	$(Q)tests/run $(BUILD) sanitize
+valgrinded: all $(TESTS)
+	$(Q)tests/run $(BUILD) valgrind
+
+# ---- fuzzing: clang's libFuzzer, a million runs of each reader and five of the memory file
+FUZZ_RUNS ?= 1000000
+FUZZ_STORE_RUNS ?= 5000000
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: fuzz
+fuzz: ## libFuzzer on every reader
+	$(Q)scripts/install-deps build check fuzz
+	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE='-O1 -g' CPPFLAGS=-DBPCN_NO_CLONES \
+	    SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzzers
+	$(Q)tests/fuzz/run $(BUILD)/fuzz $(FUZZ_RUNS) $(FUZZ_STORE_RUNS)
+
+.PHONY: fuzzers
+fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
+$(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) -lm
+$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(STATIC)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
+
+# ---- many machines: experiments under MPI
+.PHONY: mpi
+mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
+	$(Q)scripts/install-deps mpi
+	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
+	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
+
+# ---- installation
+.PHONY: install
+install: all ## into $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	install -m 755 $(BUILD)/bpcn $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/
+	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so.$(SOVERSION)
+	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so
+	install -m 644 include/bayespcn.h $(DESTDIR)$(PREFIX)/include/
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' scripts/bayespcn.pc.in \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 completions/bpcn.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn
+	install -m 644 completions/_bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+
+.PHONY: uninstall
+uninstall: ## take that back
+	rm -f $(DESTDIR)$(PREFIX)/bin/bpcn $(DESTDIR)$(LIBDIR)/libbayespcn.* $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc \
+	    $(DESTDIR)$(PREFIX)/include/bayespcn.h $(DESTDIR)$(PREFIX)/share/man/man1/bpcn*.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bpcn
 
 .PHONY: clean
 clean: ## remove what was built

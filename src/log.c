@@ -143,13 +143,24 @@ int memory_keep_note(bpcn_memory *memory, const void *note, size_t bytes)
     return 0;
 }
 
-static bpcn_status repeat(bpcn_memory *memory, const struct change *change)
+/* root_real of every layer, which repeated writes leave alone: only inference needs it. */
+static void refresh(struct model *model, int *stale)
+{
+    for (size_t n = 0; *stale && n < model->options.particles; n++)
+        for (size_t l = 0; l < model->options.layers; l++)
+            core_for(model)->refresh_root(&model->particles[n].layer[l]);
+    *stale = 0;
+}
+
+static bpcn_status repeat(bpcn_memory *memory, const struct change *change, int *stale)
 {
     const struct core *core = core_for(memory->model);
     switch (change->kind) {
     case CHANGE_WRITE:
+        *stale = 1;
         return core->repeat_write(memory->model, change);
     case CHANGE_DELETE:
+        refresh(memory->model, stale);
         return core->repeat_remove(memory->model, change);
     case CHANGE_FORGET:
         return core->forget(memory->model, change->beta);
@@ -243,7 +254,7 @@ static bpcn_status read_record(struct log *log, uint64_t length, struct record *
 }
 
 static bpcn_status replay_record(struct log *log, const struct record *record, unsigned char *payload,
-                                 bpcn_memory *memory)
+                                 bpcn_memory *memory, int *stale)
 {
     struct change change;
     const char *what;
@@ -254,7 +265,7 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
     bpcn_status status = change_decode(memory->model, record, payload, &change, &what);
     if (status != BPCN_OK)
         return damaged(log, what);
-    status = repeat(memory, &change);
+    status = repeat(memory, &change, stale);
     if (status != BPCN_OK)
         return fail(status, "out of memory");
     log->last = log->end;
@@ -267,14 +278,15 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
 bpcn_status log_replay(struct log *log, uint64_t length, bpcn_memory *memory)
 {
     bpcn_status status = BPCN_OK;
-    int whole = 1;
+    int whole = 1, stale = 0;
     while (status == BPCN_OK && whole && log->end < length) {
         struct record record;
         unsigned char *payload = NULL;
         status = read_record(log, length, &record, &payload, &whole);
         if (status == BPCN_OK && whole)
-            status = replay_record(log, &record, payload, memory);
+            status = replay_record(log, &record, payload, memory, &stale);
         free(payload);
     }
+    refresh(memory->model, &stale);
     return status == BPCN_OK && !whole ? torn_or_damaged(log, length) : status;
 }

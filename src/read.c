@@ -23,14 +23,17 @@ enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditio
 enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 
+enum { ANNEAL, ESTIMATE, POLISH };
+
 /* A search in progress: which rows, and what their stages are. */
 struct search {
     struct reader *reader;
-    const size_t *subset;   /* row of the minimiser -> row of the reader */
-    unsigned char *settled; /* [n]: the noise estimate no longer moves */
-    enum { ANNEAL, ESTIMATE, POLISH } plan;
-    int again;              /* annealing for the second time */
-    double given;           /* noise variance of the known entries */
+    const size_t *subset;                  /* row of the minimiser -> row of the reader */
+    unsigned char *settled;                /* [n]: the noise estimate no longer moves */
+    int plan;                              /* ANNEAL, ESTIMATE or POLISH */
+    const double *estimate;                /* [n]: noise that annealing is tried against, or NULL */
+    int again;                             /* annealing for the second time */
+    double given;                          /* noise variance of the known entries */
     struct norms norms;                    /* of the particle searched */
     struct preconditioner *preconditioner; /* likewise; NULL: the diagonal will do */
 };
@@ -67,8 +70,9 @@ static int follow(struct search *s, size_t i, struct steps steps, size_t number,
                   struct stage *stage)
 {
     struct problem *p = s->reader->problem;
-    if (number == steps.count)
-        return 0;
+    double unexplained = p->fit[i * (p->model->options.layers + 1)].squares / fmax(1, p->count[i]);
+    if (number == steps.count || (number > 0 && s->estimate != NULL && unexplained > 0.5 * s->estimate[i]))
+        return 0; /* done, or no better than with the noise that was estimated */
     const struct step *step = &steps.step[number];
     p->extra[i] = base + step->extra;
     p->leak[i] = step->leak;
@@ -107,14 +111,11 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     struct part *part = context;
     struct search *s = part->search;
     size_t i = s->subset[part->first + row];
-    switch (s->plan) {
-    case ANNEAL:
-        return follow(s, i, read_steps(s->reader->model->options.activation, s->again), number, s->given, part->lane, point, stage);
-    case ESTIMATE:
+    if (s->plan == ANNEAL)
+        return follow(s, i, read_steps(s->reader->model->options.activation, s->again), number, s->given, part->lane,
+                      point, stage);
+    if (s->plan == ESTIMATE)
         return estimate_noise(s, i, number, part->lane, point, stage);
-    case POLISH:
-        break;
-    }
     *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
     return number == 0;
 }
@@ -311,22 +312,34 @@ static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, 
     return status;
 }
 
-/* Networks with a second way to go take it for all rows. Otherwise rows that the annealing has led
-   to a code that the particle knows little about get a second attempt, straight from the start;
-   things that were written do not end there. */
+/* Whether a row should be sought a second time: where the estimate of the noise may have stopped
+   at a local optimum; where the network has a second way to go; or where the annealing has led to
+   a code that the particle knows little about, as it does not for things that were written. */
+static int wants_second(const struct search *s, size_t i)
+{
+    const struct problem *p = s->reader->problem;
+    if (s->plan == ESTIMATE)
+        return p->extra[i] > 0;
+    return read_steps(p->model->options.activation, 1).count > 0 ||
+           p->fit[i * (p->model->options.layers + 1)].variance > 4 * noise_variance(p->model, 0);
+}
+
+/* An estimate is tried against no noise at all; annealing against its second way, or against going
+   straight from the start. The likelier code is kept. */
 static bpcn_status second_attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
 {
-    const double doubtful = 4 * noise_variance(r->model, 0);
-    int another_way = read_steps(r->model->options.activation, 1).count > 0;
+    int plan = s->plan, another_way = read_steps(r->model->options.activation, 1).count > 0;
     size_t again = 0;
     for (size_t at = 0; at < rows; at++)
-        if (another_way || r->problem->fit[t->subset[at] * (r->model->options.layers + 1)].variance > doubtful)
+        if (wants_second(s, t->subset[at]))
             t->subset[again++] = t->subset[at];
-    s->plan = another_way ? ANNEAL : POLISH;
-    s->again = 1;
+    s->again = plan == ANNEAL;
+    s->plan = plan == ESTIMATE || another_way ? ANNEAL : POLISH;
+    s->estimate = plan == ESTIMATE ? t->extra : NULL;
     bpcn_status status = attempt(r, s, t, k, again, 0);
-    s->plan = ANNEAL;
+    s->plan = plan;
     s->again = 0;
+    s->estimate = NULL;
     return status;
 }
 
@@ -345,7 +358,7 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     norms_compute(r->model, particle, &s->norms);
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
     status = attempt(r, s, t, k, rows, first);
-    if (status == BPCN_OK && s->plan == ANNEAL)
+    if (status == BPCN_OK)
         status = second_attempt(r, s, t, k, rows);
     preconditioner_free(s->preconditioner);
     s->preconditioner = NULL;

@@ -31,7 +31,7 @@ struct update *update_create(const struct model *model)
         return NULL;
     }
     *u = (struct update){doubles,        doubles + widest,   doubles + 2 * widest, reals,
-                         reals + widest, reals + 2 * widest, reals + 3 * widest};
+                         reals + widest, reals + 2 * widest, reals + 3 * widest,   0};
     return u;
 }
 
@@ -75,7 +75,8 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);
     rank_update(1, above, below, u->gain_real, u->error, layer->mean);
-    layer_refresh(layer);
+    if (!u->deferred)
+        layer_refresh(layer);
 }
 
 static void top_update(const struct model *model, struct particle *particle, const real *target, int sign)

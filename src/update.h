@@ -10,6 +10,7 @@ struct update {
     double *z, *gain, *work;              /* [widest] */
     real *activation, *slope, *gain_real; /* [widest] */
     real *error;                          /* [widest] */
+    int deferred;                         /* 1: root_real is left to the caller, who makes many updates */
 };
 
 struct update *update_create(const struct model *model);

@@ -247,6 +247,7 @@ bpcn_status core_repeat_write(struct model *model, const struct change *change)
     struct update *update = update_create(model);
     if (update == NULL)
         return BPCN_NO_MEMORY;
+    update->deferred = 1;
     condition(model, change, update);
     update_free(update);
     return BPCN_OK;

@@ -230,43 +230,6 @@ static void log_longer_than_asked_for_makes_a_checkpoint(void **state)
     bpcn_memory_free(m);
 }
 
-static void checkpoint_that_was_due_but_failed_is_tried_again(void **state)
-{
-    bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
-    bpcn_file_info info = empty_info();
-    bpcn_memory *m;
-    (void)state;
-    how.create = &o;
-    how.checkpoint_bytes = 500;
-    assert_int_equal(bpcn_memory_open(scratch("stuck"), &how, &m), BPCN_OK);
-    assert_int_equal(mkdir(scratch("stuck.bpcn-new"), 0700), 0); /* where the new file would go */
-    for (uint64_t i = 0; i < 5; i++)
-        assert_int_equal(write_row(m, i), BPCN_OK);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_int_equal(rmdir(scratch("stuck.bpcn-new")), 0);
-    for (uint64_t i = 5; i < 10; i++)
-        assert_int_equal(write_row(m, i), BPCN_OK);
-    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
-    assert_int_equal(info.generation, 1);
-    bpcn_memory_free(m);
-}
-
-static void second_writer_is_told_that_the_file_is_busy(void **state)
-{
-    bpcn_options o = small_options();
-    bpcn_memory *m = create_file(scratch("mine"), &o, BPCN_SYNC_EACH), *other;
-    (void)state;
-    assert_int_equal(bpcn_memory_open(scratch("mine"), NULL, &other), BPCN_BUSY);
-    assert_null(other);
-    assert_int_equal(bpcn_memory_save(m, scratch("mine")), BPCN_BUSY);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
-    assert_int_equal(bpcn_memory_open(scratch("mine"), NULL, &other), BPCN_BUSY);
-    bpcn_memory_free(m);
-    assert_int_equal(bpcn_memory_open(scratch("mine"), NULL, &other), BPCN_OK);
-    bpcn_memory_free(other);
-}
-
 static void reader_sees_the_memory_as_it_was_and_cannot_change_it(void **state)
 {
     bpcn_options o = small_options();
@@ -476,147 +439,6 @@ static void state_that_no_file_may_hold_is_not_saved(void **state)
     assert_int_equal(bpcn_file_check(scratch("unsound"), NULL), BPCN_OK);
 }
 
-static int fail_truncate(void *context, int fd, uint64_t length)
-{
-    (void)context;
-    (void)fd;
-    (void)length;
-    errno = EIO;
-    return -1;
-}
-
-static void change_that_cannot_be_taken_back_from_the_file_ends_writing(void **state)
-{
-    struct file_ops ops = file_posix;
-    bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
-    struct change change = {
-        .kind = CHANGE_WRITE, .rows = 1, .x = (float[5]){0}, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
-    bpcn_memory *m;
-    (void)state;
-    ops.truncate = fail_truncate;
-    how.create = &o;
-    assert_int_equal(store_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
-    assert_int_equal(model_commit(m->model, &change), BPCN_OK);
-    m->model->particles[0].top_variance = NAN;
-    assert_int_equal(store_finish(m, BPCN_OK, NULL), BPCN_IO);
-    assert_int_equal(write_row(m, 1), BPCN_IO);
-    bpcn_memory_free(m);
-    assert_int_equal(bpcn_file_check(scratch("uncut"), NULL), BPCN_OK);
-}
-
-/* ---- others who are at the same file */
-
-static const char *unsettled; /* a path that seems to lead to another file each time */
-
-static int find_other(void *context, const char *path, struct file_status *status)
-{
-    int result = file_posix.find(context, path, status);
-    if (result == 0 && strcmp(path, unsettled) == 0)
-        status->inode++;
-    return result;
-}
-
-static void file_that_others_keep_replacing_is_busy(void **state)
-{
-    char path[512], temporary[600];
-    struct file_ops ops = file_posix;
-    bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
-    bpcn_memory *m;
-    (void)state;
-    snprintf(path, sizeof path, "%s", scratch("restless"));
-    snprintf(temporary, sizeof temporary, "%s.bpcn-new", path);
-    ops.find = find_other;
-    unsettled = temporary;
-    how.create = &o;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
-    bpcn_memory_free(create_file(path, &o, BPCN_SYNC_EACH));
-    unsettled = path;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
-}
-
-/* Reading the log finds that a writer has just cut it off, or (`lying`) that the file only says so. */
-static uint64_t cut_at;
-static int lying, looks;
-
-static ssize_t read_cut(void *context, int fd, void *bytes, size_t n, uint64_t offset)
-{
-    if (offset < cut_at)
-        return file_posix.read(context, fd, bytes, n, offset);
-    return 0;
-}
-
-static int status_cut(void *context, int fd, struct file_status *status)
-{
-    int result = file_posix.status(context, fd, status);
-    if (looks++ > 0 && !lying)
-        status->length = cut_at;
-    errno = EIO;
-    return looks > 1 && lying == 2 ? -1 : result;
-}
-
-static void log_cut_off_while_it_is_read_ends_there(void **state)
-{
-    struct file_ops ops = file_posix;
-    bpcn_options o = small_options();
-    bpcn_file_info info = empty_info();
-    bpcn_memory *m = create_file(scratch("cut"), &o, BPCN_SYNC_EACH), *copy;
-    (void)state;
-    store_info(m, &info);
-    cut_at = info.snapshot_bytes;
-    assert_int_equal(write_row(m, 1), BPCN_OK);
-    bpcn_memory_free(m);
-    ops.read = read_cut;
-    ops.status = status_cut;
-    assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_OK);
-    assert_int_equal(info.records, 0);
-    bpcn_memory_free(copy);
-    for (lying = 1, looks = 0; lying <= 2; lying++, looks = 0) /* then it is an error, not a torn end */
-        assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_IO);
-}
-
-static const char *wanted;
-
-/* Somebody else makes the file just before we do. */
-static int open_too_late(void *context, const char *path, int flags, unsigned mode)
-{
-    if (strcmp(path, wanted) != 0)
-        write_whole(wanted, "", 0);
-    return file_posix.open(context, path, flags, mode);
-}
-
-static void file_made_by_another_at_the_same_time_is_not_replaced(void **state)
-{
-    char path[512];
-    struct file_ops ops = file_posix;
-    bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
-    struct stat info;
-    bpcn_memory *m;
-    (void)state;
-    snprintf(path, sizeof path, "%s", scratch("race"));
-    wanted = path;
-    ops.open = open_too_late;
-    how.create = &o;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
-    assert_int_equal(stat(path, &info), 0);
-    assert_int_equal(info.st_size, 0);
-}
-
-static void something_else_in_the_way_of_a_checkpoint_is_left_alone(void **state)
-{
-    bpcn_options o = small_options();
-    bpcn_memory *m = create_file(scratch("blocked"), &o, BPCN_SYNC_EACH);
-    (void)state;
-    assert_int_equal(mkfifo(scratch("blocked.bpcn-new"), 0600), 0);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "in the way"));
-    assert_int_equal(access(scratch("blocked.bpcn-new"), F_OK), 0);
-    assert_int_equal(write_row(m, 1), BPCN_OK);
-    bpcn_memory_free(m);
-}
-
 static void parameters_of_a_memory_without_a_file_can_be_set(void **state)
 {
     bpcn_options o = small_options();
@@ -631,90 +453,6 @@ static void parameters_of_a_memory_without_a_file_can_be_set(void **state)
     assert_true(same_state(m, copy));
     bpcn_memory_free(m);
     bpcn_memory_free(copy);
-}
-
-static void operating_system_errors_are_passed_on(void **state)
-{
-    struct file_status status;
-    (void)state;
-    assert_int_equal(file_posix.status(NULL, -1, &status), -1);
-    assert_int_equal(file_posix.find(NULL, scratch("missing"), &status), -1);
-}
-
-static void permissions_and_links_survive_a_checkpoint(void **state)
-{
-    struct stat info;
-    bpcn_options o = small_options();
-    bpcn_memory *m = create_file(scratch("private"), &o, BPCN_SYNC_EACH);
-    (void)state;
-    assert_int_equal(chmod(scratch("private"), 0640), 0);
-    bpcn_memory_free(m);
-    assert_int_equal(symlink(scratch("private"), scratch("link")), 0);
-    m = reopen(scratch("link"));
-    assert_int_equal(write_row(m, 1), BPCN_OK);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
-    bpcn_memory_free(m);
-    assert_int_equal(lstat(scratch("link"), &info), 0);
-    assert_true(S_ISLNK(info.st_mode));
-    assert_int_equal(stat(scratch("private"), &info), 0);
-    assert_int_equal(info.st_mode & 07777, 0640);
-    assert_int_equal(bpcn_file_check(scratch("private"), NULL), BPCN_OK);
-}
-
-static void file_that_was_replaced_is_not_overwritten(void **state)
-{
-    bpcn_options o = small_options();
-    bpcn_memory *m = create_file(scratch("swapped"), &o, BPCN_SYNC_EACH), *plain = create_plain(&o);
-    (void)state;
-    assert_int_equal(bpcn_memory_save(plain, scratch("other")), BPCN_OK);
-    assert_int_equal(rename(scratch("other"), scratch("swapped")), 0);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "replaced"));
-    bpcn_memory_free(m);
-    bpcn_memory_free(plain);
-}
-
-static void leftovers_of_a_crashed_checkpoint_are_cleared(void **state)
-{
-    bpcn_options o = small_options();
-    bpcn_memory *m = create_file(scratch("left"), &o, BPCN_SYNC_EACH);
-    (void)state;
-    write_whole(scratch("left.bpcn-new"), "half a file", 11);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
-    assert_int_equal(access(scratch("left.bpcn-new"), F_OK), -1);
-    bpcn_memory_free(m);
-    write_whole(scratch("left.bpcn-new"), "half a file", 11);
-    m = reopen(scratch("left"));
-    assert_int_equal(access(scratch("left.bpcn-new"), F_OK), -1);
-    bpcn_memory_free(m);
-}
-
-static void other_files_are_told_from_damaged_ones(void **state)
-{
-    bpcn_memory *m;
-    bpcn_file_info info = empty_info();
-    bpcn_open_options reader = bpcn_open_options_default();
-    (void)state;
-    reader.read_only = 1;
-    write_whole(scratch("empty"), "", 0);
-    write_whole(scratch("text"), "hello, world, I am text\n", 24);
-    write_whole(scratch("magic"),
-                "\x89"
-                "BPC",
-                4);
-    assert_int_equal(bpcn_memory_load(scratch("empty"), &m), BPCN_FORMAT);
-    assert_int_equal(bpcn_memory_load(scratch("text"), &m), BPCN_FORMAT);
-    assert_int_equal(bpcn_memory_load(scratch("magic"), &m), BPCN_CORRUPT);
-    assert_int_equal(bpcn_memory_load(scratch_folder(), &m), BPCN_FORMAT);
-    assert_int_equal(bpcn_file_inspect(scratch_folder(), &info), BPCN_FORMAT);
-    assert_int_equal(bpcn_file_inspect(scratch("missing"), &info), BPCN_IO);
-    assert_int_equal(bpcn_file_inspect(scratch("text"), &info), BPCN_FORMAT);
-    assert_int_equal(bpcn_memory_load(scratch("missing"), &m), BPCN_IO);
-    assert_int_equal(bpcn_memory_open(scratch("missing"), NULL, &m), BPCN_IO);
-    assert_int_equal(bpcn_memory_open(scratch("missing"), &reader, &m), BPCN_IO);
-    assert_int_equal(bpcn_memory_open(scratch_folder(), NULL, &m), BPCN_IO);
-    assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);
-    assert_int_equal(bpcn_memory_open(scratch("pipe"), NULL, &m), BPCN_FORMAT);
 }
 
 static void wrong_arguments_are_refused_with_a_sentence(void **state)
@@ -781,22 +519,6 @@ static void wrong_arguments_are_refused_with_a_sentence(void **state)
     assert_int_equal(bpcn_memory_close(m), BPCN_OK);
 }
 
-static void relative_paths_and_the_root_folder_work(void **state)
-{
-    char before[4096];
-    bpcn_options o = small_options();
-    bpcn_memory *m;
-    (void)state;
-    assert_non_null(getcwd(before, sizeof before));
-    assert_int_equal(chdir(scratch_folder()), 0);
-    m = create_file("relative", &o, BPCN_SYNC_EACH);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
-    bpcn_memory_free(m);
-    assert_int_equal(bpcn_file_check("relative", NULL), BPCN_OK);
-    assert_int_equal(chdir(before), 0);
-    assert_int_equal(bpcn_memory_open("/no-such-memory-in-the-root", NULL, &m), BPCN_IO);
-}
-
 static void fast_checksum_equals_the_plain_one_and_the_standard(void **state)
 {
     unsigned char bytes[300];
@@ -828,8 +550,6 @@ int main(void)
         cmocka_unit_test(deleted_row_stays_deleted_after_reopening),
         cmocka_unit_test(checkpoint_keeps_the_state_and_empties_the_log),
         cmocka_unit_test(log_longer_than_asked_for_makes_a_checkpoint),
-        cmocka_unit_test(checkpoint_that_was_due_but_failed_is_tried_again),
-        cmocka_unit_test(second_writer_is_told_that_the_file_is_busy),
         cmocka_unit_test(reader_sees_the_memory_as_it_was_and_cannot_change_it),
         cmocka_unit_test(torn_last_record_is_dropped_and_reported),
         cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
@@ -838,19 +558,8 @@ int main(void)
         cmocka_unit_test(note_is_kept_and_can_be_taken_away),
         cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),
         cmocka_unit_test(state_that_no_file_may_hold_is_not_saved),
-        cmocka_unit_test(change_that_cannot_be_taken_back_from_the_file_ends_writing),
-        cmocka_unit_test(file_that_others_keep_replacing_is_busy),
-        cmocka_unit_test(log_cut_off_while_it_is_read_ends_there),
-        cmocka_unit_test(file_made_by_another_at_the_same_time_is_not_replaced),
-        cmocka_unit_test(something_else_in_the_way_of_a_checkpoint_is_left_alone),
         cmocka_unit_test(parameters_of_a_memory_without_a_file_can_be_set),
-        cmocka_unit_test(operating_system_errors_are_passed_on),
-        cmocka_unit_test(permissions_and_links_survive_a_checkpoint),
-        cmocka_unit_test(file_that_was_replaced_is_not_overwritten),
-        cmocka_unit_test(leftovers_of_a_crashed_checkpoint_are_cleared),
-        cmocka_unit_test(other_files_are_told_from_damaged_ones),
         cmocka_unit_test(wrong_arguments_are_refused_with_a_sentence),
-        cmocka_unit_test(relative_paths_and_the_root_folder_work),
         cmocka_unit_test(fast_checksum_equals_the_plain_one_and_the_standard),
         cmocka_unit_test(statuses_of_files_have_names),
     };

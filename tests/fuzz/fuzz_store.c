@@ -3,7 +3,7 @@
  * again, most of the time, so that what lies behind them is reached. What loads must be a sound
  * state; opened to be written, changed and closed, it must load again to the same state.
  */
-#include "store_image.h"
+#include "../store_image.h"
 
 #include "log_record.h"
 #include "store.h"

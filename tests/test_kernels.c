@@ -1,0 +1,267 @@
+/* The fast kernels against their plain twins, in float32: panels, sweeps, the shared
+   preconditioner; and the team that runs them. */
+#include "support.h"
+
+#include "core.h"
+#include "gemm.h"
+#include "memory.h"
+#include "particle.h"
+#include "precondition.h"
+#include "sweep.h"
+#include "team.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *numbers(size_t n, uint32_t seed)
+{
+    float *x = aligned_alloc(64, (n * sizeof *x / 64 + 1) * 64);
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(seed >> 8) / 8388608.0f - 1;
+    }
+    return x;
+}
+
+/* Sums of k products of numbers below 1: float32 rounds each by 6e-8 of the partial sum. */
+static double allowed(size_t k)
+{
+    return 1e-7 * sqrt((double)k) * sqrt((double)k);
+}
+
+static void check_panels(size_t n, size_t rows, size_t columns, int transposed, enum panel_shape shape)
+{
+    float *m = numbers(rows * columns, 1), *a = numbers(n * rows, 2);
+    float *data = numbers(panels_entries(rows, columns), 3), *fast = numbers(n * columns, 4),
+          *plain = numbers(n * columns, 5);
+    struct panels p = panels_fill(rows, columns, m, transposed, shape, data);
+    panels_multiply(&p, n, a, fast);
+    panels_multiply_plain(&p, n, a, plain);
+    for (size_t j = 0; j < n * columns; j++)
+        if (!(fabs((double)fast[j] - (double)plain[j]) <= allowed(rows)))
+            fail_msg("%zux%zux%zu: entry %zu is %g, plainly %g", n, rows, columns, j, (double)fast[j],
+                     (double)plain[j]);
+    free(m);
+    free(a);
+    free(data);
+    free(fast);
+    free(plain);
+}
+
+static void panels_multiply_as_plain_loops_do(void **state)
+{
+    static const size_t sizes[] = {1, 2, 15, 16, 17, 100, 300};
+    (void)state;
+    for (size_t n = 1; n <= 31; n += 3)
+        for (size_t r = 0; r < 7; r++)
+            for (size_t c = 0; c < 7; c++)
+                check_panels(n, sizes[r], sizes[c], (int)(n % 2), PANEL_FULL);
+}
+
+static void triangular_panels_skip_only_zeros(void **state)
+{
+    static const size_t sizes[] = {1, 15, 16, 17, 255, 256, 257, 520};
+    (void)state;
+    for (size_t i = 0; i < 8; i++)
+        for (int shape = PANEL_LOWER; shape <= PANEL_UPPER; shape++)
+            for (int transposed = 0; transposed <= 1; transposed++)
+                check_panels(7, sizes[i], sizes[i], transposed, (enum panel_shape)shape);
+}
+
+static void a_row_of_a_product_does_not_depend_on_its_neighbours(void **state)
+{
+    enum { N = 29, ROWS = 300, COLUMNS = 70 };
+    (void)state;
+    float *m = numbers(ROWS * COLUMNS, 1), *a = numbers(N * ROWS, 2), *data = numbers(panels_entries(ROWS, COLUMNS), 3);
+    float *all = numbers(N * COLUMNS, 4), *one = numbers(COLUMNS, 5);
+    struct panels p = panels_fill(ROWS, COLUMNS, m, 0, PANEL_FULL, data);
+    panels_multiply(&p, N, a, all);
+    for (size_t i = 0; i < N; i++) {
+        panels_multiply(&p, 1, a + i * ROWS, one);
+        assert_memory_equal(one, all + i * COLUMNS, COLUMNS * sizeof *one);
+    }
+    free(m);
+    free(a);
+    free(data);
+    free(all);
+    free(one);
+}
+
+static void not_a_number_goes_through_a_product(void **state)
+{
+    (void)state;
+    float *m = numbers(40 * 20, 1), *a = numbers(40, 2), *data = numbers(panels_entries(40, 20), 3), out[20];
+    struct panels p = panels_fill(40, 20, m, 0, PANEL_FULL, data);
+    a[13] = NAN;
+    panels_multiply(&p, 1, a, out);
+    for (size_t j = 0; j < 20; j++)
+        assert_true(isnan(out[j]));
+    free(m);
+    free(a);
+    free(data);
+}
+
+/* Sweeps by teams of one to three against loops in double. */
+static void check_sweep(struct team *team, size_t above, size_t below, int masked)
+{
+    float *mean = numbers(above * below, 6), *z = numbers(above, 7), *target = numbers(below, 8);
+    float *root = numbers(above * above, 9), *error = numbers(below, 1), *pull = numbers(above, 2),
+          *spread = numbers(above, 3);
+    float *scratch = numbers(sweep_scratch(above, team_size(team)), 4);
+    unsigned char *known = malloc(below);
+    double squares = 0, leverage = 0;
+    for (size_t j = 0; j < below; j++)
+        known[j] = j % 3 != 0;
+    double got = sweep_mean(team, above, below, mean, z, target, masked ? known : NULL, error, pull);
+    for (size_t j = 0; j < below; j++) {
+        double e = (double)target[j];
+        for (size_t i = 0; i < above; i++)
+            e -= (double)z[i] * (double)mean[i * below + j];
+        e = masked && !known[j] ? 0 : e;
+        squares += e * e;
+        assert_true(fabs(e - (double)error[j]) <= allowed(above));
+    }
+    assert_true(fabs(got - squares) <= 1e-5 * (1 + squares));
+    for (size_t i = 0; i < above; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < below; j++)
+            sum += (double)error[j] * (double)mean[i * below + j];
+        assert_true(fabs(sum - (double)pull[i]) <= 1e-5 * (1 + sqrt(squares * (double)below)));
+    }
+    got = sweep_root(team, above, root, z, spread, scratch);
+    double *f = calloc(above, sizeof *f);
+    for (size_t i = 0; i < above; i++) {
+        for (size_t j = i; j < above; j++)
+            f[i] += (double)root[i * above + j] * (double)z[j];
+        leverage += f[i] * f[i];
+    }
+    assert_true(fabs(got - leverage) <= 1e-5 * (1 + leverage));
+    for (size_t j = 0; j < above; j++) {
+        double sum = 0;
+        for (size_t i = 0; i <= j; i++)
+            sum += f[i] * (double)root[i * above + j];
+        assert_true(fabs(sum - (double)spread[j]) <= 1e-5 * (1 + sqrt(leverage * (double)above)));
+    }
+    void *all[] = {mean, z, target, root, error, pull, spread, scratch, known, f};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void sweeps_equal_loops_in_double(void **state)
+{
+    static const size_t sizes[] = {1, 3, 4, 5, 16, 63, 65, 130};
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        struct team *team = team_create(threads);
+        for (size_t a = 0; a < 8; a++)
+            for (size_t b = 0; b < 8; b++)
+                check_sweep(team, sizes[a], sizes[b], (int)((a + b) % 2));
+        team_free(team);
+    }
+}
+
+struct tally {
+    atomic_int seen[8];
+};
+
+static void count_part(void *context, size_t part, size_t parts)
+{
+    struct tally *tally = context;
+    (void)parts;
+    atomic_fetch_add(&tally->seen[part], 1);
+}
+
+static void a_team_does_every_part_once_and_waits_for_all(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads++) {
+        struct team *team = team_create(threads);
+        struct tally tally = {0};
+        for (int round = 1; round <= 500; round++) {
+            team_run(team, count_part, &tally);
+            for (size_t part = 0; part < team_size(team); part++)
+                assert_int_equal(atomic_load(&tally.seen[part]), round);
+        }
+        team_free(team);
+    }
+}
+
+static void shares_cover_everything_once(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 70; n++)
+        for (size_t grain = 1; grain < 20; grain += 6)
+            for (size_t parts = 1; parts < 6; parts++) {
+                size_t reached = 0;
+                for (size_t part = 0; part < parts; part++) {
+                    size_t first, last;
+                    team_share(n, grain, part, parts, &first, &last);
+                    assert_int_equal(first, reached);
+                    assert_true(last >= first && (last == n || last % grain == 0));
+                    reached = last;
+                }
+                assert_int_equal(reached, n);
+            }
+}
+
+/* In a linear network with nominal variances the preconditioner is the inverse of a positive
+   definite matrix: symmetric, and downhill for every vector. */
+static void the_preconditioner_is_symmetric_and_positive(void **state)
+{
+    enum { DIM = 40, WIDTH = 12, CODE = 3 * WIDTH };
+    (void)state;
+    bpcn_options o = bpcn_options_default();
+    o.dim = DIM;
+    o.hidden[0] = o.hidden[1] = o.hidden[2] = WIDTH;
+    bpcn_memory *memory;
+    float *x = numbers(DIM * 6, 11);
+    assert_ok(bpcn_memory_create(&o, &memory));
+    assert_ok(bpcn_memory_write(memory, x, 6, NULL));
+    const struct model *model = memory->model;
+    struct weights *w = weights_create(model, &model->particles[0]);
+    struct preconditioner *p = preconditioner_create(model, &model->particles[0], w, NULL, 0.75, NULL);
+    assert_non_null(p);
+    int level = preconditioner_level(p, 0.03);
+    assert_true(level >= 0);
+    assert_int_equal(preconditioner_level(p, 0.03), level);
+    float slopes[CODE], matrix[CODE * CODE], scratch[CODE * CODE];
+    float *slope_rows = numbers(CODE * CODE, 12);
+    memset(matrix, 0, sizeof matrix);
+    for (size_t j = 0; j < CODE; j++) {
+        slopes[j] = 0.3f + 0.01f * (float)j;
+        matrix[j * CODE + j] = 1;
+    }
+    for (size_t i = 0; i < CODE; i++)
+        memcpy(slope_rows + i * CODE, slopes, sizeof slopes);
+    preconditioner_apply(p, level, CODE, slope_rows, matrix, scratch);
+    for (size_t i = 0; i < CODE; i++) {
+        assert_true(matrix[i * CODE + i] > 0);
+        for (size_t j = 0; j < i; j++) {
+            double size = sqrt((double)matrix[i * CODE + i] * (double)matrix[j * CODE + j]);
+            assert_true(fabs((double)(matrix[i * CODE + j] - matrix[j * CODE + i])) <= 1e-4 * size);
+            assert_true(fabs((double)matrix[i * CODE + j]) <= size * 1.0001);
+        }
+    }
+    free(slope_rows);
+    preconditioner_free(p);
+    weights_free(w);
+    bpcn_memory_free(memory);
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(panels_multiply_as_plain_loops_do),
+        cmocka_unit_test(triangular_panels_skip_only_zeros),
+        cmocka_unit_test(a_row_of_a_product_does_not_depend_on_its_neighbours),
+        cmocka_unit_test(not_a_number_goes_through_a_product),
+        cmocka_unit_test(sweeps_equal_loops_in_double),
+        cmocka_unit_test(a_team_does_every_part_once_and_waits_for_all),
+        cmocka_unit_test(shares_cover_everything_once),
+        cmocka_unit_test(the_preconditioner_is_symmetric_and_positive),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
