@@ -12,11 +12,11 @@ law "a reader that goes away is an error, not a crash" sh -c '
 
 if command -v script >/dev/null; then
     bpcn create big.mem --dim 2000 --hidden 300,300 -q
-    rows 6 2000 >rows.csv
+    rows 60 2000 >rows.csv
     run script -qec "$BPCN write big.mem rows.csv" /dev/null
     law "a terminal shows a bar with rate and time left" sh -c '
-        tr "\r" "\n" <.out | grep -q "^writing \[#*\.*\] *[0-9]*% [0-9]/6 rows, [0-9.e+]*/s, 0:[0-9][0-9] left"'
-    law "the bar is gone at the end" contains "$out" $'\r\033[K'"big.mem: 6 rows written"
+        tr "\r" "\n" <.out | grep -q "^writing \[#*\.*\] *[0-9]*% [0-9]*/60 rows, [0-9.e+]*/s, 0:[0-9][0-9] left"'
+    law "the bar is gone at the end" contains "$out" $'\r\033[K'"big.mem: 60 rows written"
     run script -qec "$BPCN write big.mem rows.csv --quiet" /dev/null
     law "--quiet shows none" same "$out" ""
     run script -qec "$BPCN score m.mem photos/p000.pgm" /dev/null
