@@ -186,9 +186,8 @@ BPCN_API bpcn_write_info bpcn_write_info_default(void);
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
 
 /* Writes n rows as one joint observation: their codes are inferred together under the coupled
-   density, then all are conditioned on at once. The same as bpcn_memory_write for given codes;
-   faster for many rows; all or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the
-   whole block. */
+   density, then all are conditioned on at once. The same as bpcn_memory_write for given codes; all
+   or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the whole block. */
 BPCN_API bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the

@@ -46,7 +46,7 @@ struct core {
                          const struct write_request *request, size_t *written, uint64_t *evaluations);
     bpcn_status (*remove)(struct model *model, const void *x);
     /* a write or a delete again, with the codes it had: from the log of a memory file. The write
-       leaves root_real stale, the delete wants it fresh: refresh_root */
+       leaves root_real as it was, for refresh_root after the last of them */
     bpcn_status (*repeat_write)(struct model *model, const struct change *change);
     bpcn_status (*repeat_remove)(struct model *model, const struct change *change);
     bpcn_status (*read)(const struct model *model, const struct read_request *request);

@@ -144,12 +144,11 @@ int memory_keep_note(bpcn_memory *memory, const void *note, size_t bytes)
 }
 
 /* root_real of every layer, which repeated writes leave alone: only inference needs it. */
-static void refresh(struct model *model, int *stale)
+static void refresh(struct model *model)
 {
-    for (size_t n = 0; *stale && n < model->options.particles; n++)
+    for (size_t n = 0; n < model->options.particles; n++)
         for (size_t l = 0; l < model->options.layers; l++)
             core_for(model)->refresh_root(&model->particles[n].layer[l]);
-    *stale = 0;
 }
 
 static bpcn_status repeat(bpcn_memory *memory, const struct change *change, int *stale)
@@ -160,7 +159,6 @@ static bpcn_status repeat(bpcn_memory *memory, const struct change *change, int 
         *stale = 1;
         return core->repeat_write(memory->model, change);
     case CHANGE_DELETE:
-        refresh(memory->model, stale);
         return core->repeat_remove(memory->model, change);
     case CHANGE_FORGET:
         return core->forget(memory->model, change->beta);
@@ -287,6 +285,7 @@ bpcn_status log_replay(struct log *log, uint64_t length, bpcn_memory *memory)
             status = replay_record(log, &record, payload, memory, &stale);
         free(payload);
     }
-    refresh(memory->model, &stale);
+    if (stale)
+        refresh(memory->model);
     return status == BPCN_OK && !whole ? torn_or_damaged(log, length) : status;
 }

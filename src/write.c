@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_ITERATIONS = 500 };
 
@@ -30,6 +31,7 @@ struct writer {
     struct block *block;    /* NULL for one row */
     struct update *update;
     real *codes;                         /* [particles x n x code_dim] */
+    real *scales;                        /* [n x code_dim]: inverse curvatures of a block's rows */
     struct outcome *outcomes;            /* [particles] */
     struct fit fit[BPCN_MAX_LAYERS + 1]; /* of the code evaluated last, one row */
     struct norms norms;                  /* of the particle */
@@ -46,6 +48,7 @@ static void writer_free(struct writer *w)
     block_free(w->block);
     update_free(w->update);
     free(w->codes);
+    free(w->scales);
     free(w->outcomes);
     free(w->leverage);
     norms_free(&w->norms);
@@ -62,10 +65,11 @@ static int writer_create(struct writer *w, struct model *model, size_t n)
     w->block = n > 1 ? block_create(model, n) : NULL;
     w->update = update_create(model);
     w->codes = alloc_zeroed(particles * n, model->code_dim * sizeof *w->codes);
+    w->scales = alloc_zeroed(n, model->code_dim * sizeof *w->scales);
     w->outcomes = alloc_zeroed(particles, sizeof *w->outcomes);
     w->leverage = alloc_zeroed(particles, sizeof *w->leverage);
     w->log_weights = alloc_zeroed(particles, sizeof *w->log_weights);
-    int complete = w->work && w->update && w->codes && w->outcomes && w->leverage && w->log_weights;
+    int complete = w->scales && w->work && w->update && w->codes && w->outcomes && w->leverage && w->log_weights;
     return norms_create(&w->norms, model) == 0 && complete && (n == 1 || w->block) ? 0 : -1;
 }
 
@@ -122,6 +126,16 @@ static int scale(void *context, size_t row, real *inverse)
     return 1;
 }
 
+/* The rows of a block are coupled only through what they share: each keeps the curvature that it
+   had alone. */
+static int scale_block(void *context, size_t row, real *inverse)
+{
+    const struct writer *w = context;
+    (void)row;
+    memcpy(inverse, w->scales, w->n * w->model->code_dim * sizeof *inverse);
+    return 1;
+}
+
 /* Our way: from the top-down start through the steps of writes. */
 static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct outcome *outcome)
 {
@@ -142,11 +156,12 @@ static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct
 static bpcn_status infer_ours(struct writer *w, real *codes, struct outcome *outcome)
 {
     size_t code = w->model->code_dim, evaluations = 0;
-    struct objective together = {w, w->n * code, evaluate_block, only_stage, NULL, NULL};
+    struct objective together = {w, w->n * code, evaluate_block, only_stage, scale_block, NULL};
     bpcn_status status = BPCN_OK;
     norms_compute(w->model, w->particle, &w->norms);
     for (size_t i = 0; status == BPCN_OK && i < w->n; i++) {
         status = infer_row(w, w->x + i * w->model->width[0], codes + i * code, outcome);
+        scale(w, 0, w->scales + i * code);
         evaluations += outcome->evaluations;
     }
     if (status == BPCN_OK && w->n > 1) {
