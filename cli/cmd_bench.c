@@ -28,12 +28,13 @@ static void put(const struct bench_run *b, const char *name, double value)
     }
 }
 
-static void print_timings(const struct bench_run *b, const char *data, const struct workload *w, const struct timings *t)
+static void print_timings(const struct bench_run *b, const char *data, const struct workload *w,
+                          const struct timings *t)
 {
     double queries = 1e-3, evals_s = t->write_evals / (queries * t->write_ms);
     if (b->say.json)
-        printf("{\"bench\": \"cost\", \"data\": \"%s\", \"dim\": %zu, \"hidden\": %zu, \"particles\": %zu", data, w->dim,
-               w->hidden, w->particles);
+        printf("{\"bench\": \"cost\", \"data\": \"%s\", \"dim\": %zu, \"hidden\": %zu, \"particles\": %zu", data,
+               w->dim, w->hidden, w->particles);
     else
         printf("%s, hidden %zux3, %zu particle%s\n", data, w->hidden, w->particles, w->particles > 1 ? "s" : "");
     put(b, "write_ms", t->write_ms);
@@ -94,21 +95,23 @@ static int print_growth(const struct bench_run *b, const struct growth *g)
         read[i] = t.batch_ms;
         bytes[i] = (double)t.bytes;
         if (b->say.json)
-            printf("{\"bench\": \"growth\", \"of\": \"%s\", \"value\": %zu, \"write_ms\": %.6g, \"write_ms_per_evaluation\": %.6g, "
-                   "\"read_ms_per_query\": %.6g, \"bytes\": %zu}\n", g->name, g->value[i], t.write_ms, write[i], read[i], t.bytes);
+            printf("{\"bench\": \"growth\", \"of\": \"%s\", \"value\": %zu, \"write_ms\": %.6g, "
+                   "\"write_ms_per_evaluation\": %.6g, "
+                   "\"read_ms_per_query\": %.6g, \"bytes\": %zu}\n",
+                   g->name, g->value[i], t.write_ms, write[i], read[i], t.bytes);
         else
-            printf("  %-10s %6zu  write %9.3f ms (%.4f ms per evaluation)  read %9.3f ms  %zu bytes\n", g->name, g->value[i],
-                   t.write_ms, write[i], read[i], t.bytes);
+            printf("  %-10s %6zu  write %9.3f ms (%.4f ms per evaluation)  read %9.3f ms  %zu bytes\n", g->name,
+                   g->value[i], t.write_ms, write[i], read[i], t.bytes);
         fflush(stdout);
     }
     double of_write = exponent(g->count, x, write), of_read = exponent(g->count, x, read);
     double of_bytes = exponent(g->count, x, bytes);
     if (b->say.json)
-        printf("{\"bench\": \"exponents\", \"of\": \"%s\", \"write\": %.4g, \"read\": %.4g, \"bytes\": %.4g}\n", g->name,
-               of_write, of_read, of_bytes);
+        printf("{\"bench\": \"exponents\", \"of\": \"%s\", \"write\": %.4g, \"read\": %.4g, \"bytes\": %.4g}\n",
+               g->name, of_write, of_read, of_bytes);
     else
-        printf("  %-10s exponents: an evaluation of a write %.2f, a read %.2f, bytes %.2f\n\n", g->name, of_write, of_read,
-               of_bytes);
+        printf("  %-10s exponents: an evaluation of a write %.2f, a read %.2f, bytes %.2f\n\n", g->name, of_write,
+               of_read, of_bytes);
     return EXIT_DONE;
 }
 
@@ -177,8 +180,8 @@ static int measure_machine(struct bench_run *b)
     if (b->gflops == 0 || b->stream == 0)
         return say_error(&b->say, "out of memory");
     if (b->say.json)
-        printf("{\"bench\": \"machine\", \"sgemm_gflops\": %.5g, \"stream_gbs\": %.5g, \"kernels\": \"%s\"}\n", b->gflops,
-               b->stream, stats.kernels);
+        printf("{\"bench\": \"machine\", \"sgemm_gflops\": %.5g, \"stream_gbs\": %.5g, \"kernels\": \"%s\"}\n",
+               b->gflops, b->stream, stats.kernels);
     else
         printf("sgemm_gflops %.1f   stream_gbs %.1f   kernels: %s\n\n", b->gflops, b->stream, stats.kernels);
     return EXIT_DONE;

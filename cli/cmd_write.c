@@ -137,7 +137,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
 {
     struct writing w = {0};
     bool automatic = forget != NULL && strcmp(forget, "auto") == 0;
-    int status = memfile_open(&a->say, args_rest(a)[0], automatic ? TO_REPLACE : TO_CHANGE, &w.file);
+    int status = memfile_open(&a->say, args_rest(a)[0], TO_CHANGE, &w.file);
     if (status != 0)
         return status;
     bpcn_memory_get_options(w.file.memory, &w.options);

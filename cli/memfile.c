@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 enum { NOTE_MOST = FIELDS_TEXT_MOST + 256 };
-static const double seconds_between_syncs = 1, seconds_between_copies = 60;
+static const double seconds_between_syncs = 1;
 
 /* The library's sentence, after the file's name unless it has it. */
 static int library_error(const struct say *say, const char *path, const bpcn_memory *memory, bpcn_status status)
@@ -78,11 +78,10 @@ static int get_remark(struct memfile *file)
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
 {
     bpcn_open_options o = bpcn_open_options_default();
-    *file = (struct memfile){.say = say, .path = path, .purpose = purpose, .synced = seconds_now()};
+    *file = (struct memfile){.say = say, .path = path, .synced = seconds_now()};
     o.read_only = purpose == TO_LOOK;
     o.sync = BPCN_SYNC_MANUAL;
-    bpcn_status status =
-        purpose == TO_REPLACE ? bpcn_memory_load(path, &file->memory) : bpcn_memory_open(path, &o, &file->memory);
+    bpcn_status status = bpcn_memory_open(path, &o, &file->memory);
     if (status != BPCN_OK)
         return library_error(say, path, NULL, status);
     int failed = get_remark(file);
@@ -93,8 +92,7 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
 
 static int make_durable(struct memfile *file)
 {
-    bpcn_status status =
-        file->purpose == TO_REPLACE ? bpcn_memory_save(file->memory, file->path) : bpcn_memory_sync(file->memory);
+    bpcn_status status = bpcn_memory_sync(file->memory);
     file->synced = seconds_now();
     return status == BPCN_OK ? 0 : library_error(file->say, file->path, file->memory, status);
 }
@@ -109,8 +107,7 @@ int memfile_commit(struct memfile *file)
 
 int memfile_breathe(struct memfile *file)
 {
-    double pause = file->purpose == TO_REPLACE ? seconds_between_copies : seconds_between_syncs;
-    return seconds_now() - file->synced < pause ? 0 : make_durable(file);
+    return seconds_now() - file->synced < seconds_between_syncs ? 0 : make_durable(file);
 }
 
 void memfile_close(struct memfile *file)

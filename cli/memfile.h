@@ -23,14 +23,12 @@ int remark_parse(const char *text, size_t dim, struct remark *remark);
 /* What a command wants with the file. */
 enum purpose {
     TO_LOOK,   /* the memory as the file has it now */
-    TO_CHANGE, /* every finished write, forget and delete goes to the file at once */
-    TO_REPLACE /* changes of any kind, kept aside until a commit puts a new file in the place of the old */
+    TO_CHANGE  /* every finished write, forget and delete goes to the file at once */
 };
 
 struct memfile {
     const struct say *say;
     const char *path;
-    enum purpose purpose;
     bpcn_memory *memory;
     struct remark remark;
     double synced; /* when last, in seconds */

@@ -150,7 +150,7 @@ typedef struct bpcn_stats {
     size_t code_dim;            /* entries of one code: the sum of the hidden widths */
     size_t particles;           /* mixture components */
     uint64_t writes;            /* rows written since creation */
-    uint64_t forgets;           /* calls of forget with beta > 0 */
+    uint64_t forgets;           /* calls of forget and discount with beta > 0 */
     uint64_t deletes;           /* rows taken back */
     size_t bytes;               /* memory held: constant from creation on */
     double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
@@ -258,6 +258,12 @@ BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *
 /* Lets everything fade towards the prior by 0 <= beta <= 1: 0 changes nothing, 1 restores the
    empty memory exactly (the particle weights stay). */
 BPCN_API bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta);
+
+/* Lets what was learnt weigh less, by 0 <= beta < 1, without moving anything: U^-1 becomes
+   (1 - beta) U^-1 + beta sigma_w^-2 I, and the means stay. Called now and then with about 5 / width
+   per write it keeps a stream of any length recallable for its recent past, where forget blurs the
+   recent with the old. */
+BPCN_API bpcn_status bpcn_memory_discount(bpcn_memory *memory, double beta);
 
 /* Draws n ancestral samples, out [n x dim], with weights at their means. The same `draw` gives
    the same samples. */

@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "core.h"
+#include "discount.h"
 #include "error.h"
 #include "log_record.h"
 #include "store_bytes.h"
@@ -73,6 +74,7 @@ static void put_payload(struct outlet *out, const struct model *model, const str
         put_array(out, change->note, change->note_bytes, 1);
         break;
     case CHANGE_FORGET:
+    case CHANGE_DISCOUNT:
         memcpy(&bits, &change->beta, sizeof bits);
         put_word(out, bits);
         break;
@@ -162,6 +164,8 @@ static bpcn_status repeat(bpcn_memory *memory, const struct change *change, int 
         return core->repeat_remove(memory->model, change);
     case CHANGE_FORGET:
         return core->forget(memory->model, change->beta);
+    case CHANGE_DISCOUNT:
+        return model_discount(memory->model, change->beta);
     case CHANGE_NOTE:
         return memory_keep_note(memory, change->note, change->note_bytes) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     case CHANGE_MINIMIZER:

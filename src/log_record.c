@@ -74,6 +74,7 @@ uint64_t change_bytes(const struct model *model, const struct change *change)
     case CHANGE_NOTE:
         return 8 + round8(change->note_bytes);
     case CHANGE_FORGET:
+    case CHANGE_DISCOUNT:
     case CHANGE_MINIMIZER:
         break;
     }
@@ -168,6 +169,10 @@ bpcn_status change_decode(const struct model *model, const struct record *record
     } else if (record->kind == CHANGE_FORGET) {
         change->beta = get_double(payload);
         if (!(change->beta > 0 && change->beta <= 1))
+            *what = "its beta is not in 0 to 1";
+    } else if (record->kind == CHANGE_DISCOUNT) {
+        change->beta = get_double(payload);
+        if (!(change->beta > 0 && change->beta < 1))
             *what = "its beta is not in 0 to 1";
     } else if (record->kind == CHANGE_MINIMIZER) {
         change->minimizer = get64(payload) == BPCN_ADAM ? BPCN_ADAM : BPCN_LBFGS;

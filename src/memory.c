@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "core.h"
+#include "discount.h"
 #include "error.h"
 #include "options.h"
 #include "store.h"
@@ -322,6 +323,21 @@ bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta)
     if (status != BPCN_OK)
         return status;
     status = core_for(memory->model)->forget(memory->model, beta);
+    status = store_finish(memory, status, NULL);
+    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+}
+
+bpcn_status bpcn_memory_discount(bpcn_memory *memory, double beta)
+{
+    bpcn_status status = check_memory(memory);
+    if (status != BPCN_OK)
+        return status;
+    if (!(beta >= 0 && beta < 1))
+        return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to below 1", beta);
+    status = store_begin(memory->store);
+    if (status != BPCN_OK)
+        return status;
+    status = model_discount(memory->model, beta);
     status = store_finish(memory, status, NULL);
     return status == BPCN_NO_MEMORY ? out_of_memory() : status;
 }

@@ -24,7 +24,7 @@ struct particle {
 };
 
 /* One change of the state, with all that repeats it without inferring again. */
-enum change_kind { CHANGE_WRITE = 1, CHANGE_FORGET = 2, CHANGE_DELETE = 3, CHANGE_NOTE = 4, CHANGE_MINIMIZER = 5 };
+enum change_kind { CHANGE_WRITE = 1, CHANGE_FORGET = 2, CHANGE_DELETE = 3, CHANGE_NOTE = 4, CHANGE_MINIMIZER = 5, CHANGE_DISCOUNT = 6 };
 
 struct change {
     enum change_kind kind;
@@ -32,7 +32,7 @@ struct change {
     const void *x;             /* real [rows x dim] (write, delete) */
     const void *codes;         /* real [particles x rows x code_dim] (write, delete) */
     const double *log_weights; /* [particles]: after the write */
-    double beta;               /* forget */
+    double beta;               /* forget, discount */
     bpcn_minimizer minimizer;  /* from now on */
     const void *note;          /* [note_bytes] */
     size_t note_bytes;

@@ -37,25 +37,43 @@ double root_variance(size_t n, const double *root, const double *z, double *work
     return sum_of_squares_f64(n, work);
 }
 
+/* One row of Carlson's update: with f = row . z, takes a to a + f^2 and folds the row into k. After
+   row j, k = sum over rows >= j of f row, and the rows >= j hold the root of U - k k' / a. Row j
+   meets k only right of its diagonal, which stays positive. */
+static double condition_row(size_t n, double a, double f, double *restrict row, double *restrict k)
+{
+    double next = a + f * f, shrink = sqrt(a / next), mix = f * shrink / a;
+    for (size_t i = 0; i < n; i++) {
+        double old = row[i];
+        row[i] = shrink * old - mix * k[i];
+        k[i] += f * old;
+    }
+    return next;
+}
+
 double root_condition(size_t n, double s, const double *z, double *root, double *k, double *work)
 {
     double *f = work, a = s;
     root_times(n, root, z, f);
     memset(k, 0, n * sizeof *k);
-    /* From the last row up: after row j, k = sum over rows >= j of f row, and the rows >= j hold
-       the root of U - k k' / a. Row j meets k only right of its diagonal, which stays positive. */
-    for (size_t j = n; j-- > 0;) {
-        double next = a + f[j] * f[j];
-        double shrink = sqrt(a / next), mix = f[j] * shrink / a;
-        double *restrict row = root + root_row(n, j), *restrict tail = k + j;
-        for (size_t i = 0; i < n - j; i++) {
-            double old = row[i];
-            row[i] = shrink * old - mix * tail[i];
-            tail[i] += f[j] * old;
-        }
-        a = next;
-    }
+    for (size_t j = n; j-- > 0;)
+        a = condition_row(n - j, a, f[j], root + root_row(n, j), k + j);
     return a;
+}
+
+void root_discount(size_t n, double keep, double add, double *root, double *k)
+{
+    double grow = 1 / sqrt(keep);
+    for (size_t j = 0; j < root_entries(n); j++)
+        root[j] *= grow;
+    for (size_t i = 0; i < n; i++) { /* along unit vector i, rows beyond i are not touched */
+        double a = 1 / add;
+        memset(k, 0, n * sizeof *k);
+        for (size_t j = i + 1; j-- > 0;) {
+            double *row = root + root_row(n, j);
+            a = condition_row(n - j, a, row[i - j], row, k + j);
+        }
+    }
 }
 
 static void unpack(size_t n, const double *root, double *full)

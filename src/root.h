@@ -27,6 +27,9 @@ double root_variance(size_t n, const double *root, const double *z, double *work
 void root_diffuse(size_t n, double keep, double add, double *root, double *work);
 size_t root_diffuse_work(size_t n);
 
+/* U^-1 becomes keep U^-1 + add I, as if one had seen every axis once more; k [n]. O(n^3). */
+void root_discount(size_t n, double keep, double add, double *root, double *k);
+
 /* covariance [n x n] = U, and back; -1 when the matrix is not positive definite. work [n x n]. */
 void root_to_covariance(size_t n, const double *root, double *covariance);
 int root_from_covariance(size_t n, const double *covariance, double *root, double *work);

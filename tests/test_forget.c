@@ -186,6 +186,53 @@ static void forgetting_twice_is_forgetting_once_as_much(void **state)
     bpcn_memory_free(once);
 }
 
+/* U_new^-1 = (1 - beta) U^-1 + beta / sw^2 I, multiplied by U_new from the left and U from the
+   right: (1 - beta) U_new + beta / sw^2 U_new U = U. The means stay to the bit. */
+static void discount_follows_its_formula_and_moves_nothing(void **state)
+{
+    (void)state;
+    enum { H = 12 };
+    const double beta = 0.2;
+    struct dice dice = {77};
+    float x[4 * PICTURE];
+    double mean[H * PICTURE], moved[H * PICTURE], u[H * H], v[H * H], before, after;
+    size_t widths[] = {H};
+    bpcn_options o = network(PICTURE, 1, widths);
+    o.sigma_w = 1.5;
+    bpcn_memory *m = make_memory(o);
+    pictures(&dice, 4, x);
+    assert_ok(bpcn_memory_write(m, x, 4, NULL));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, mean, u));
+    assert_ok(bpcn_memory_get_top(m, 0, NULL, &before));
+    assert_ok(bpcn_memory_discount(m, beta));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, moved, v));
+    assert_ok(bpcn_memory_get_top(m, 0, NULL, &after));
+    assert_memory_equal(mean, moved, sizeof mean);
+    for (size_t i = 0; i < H; i++)
+        for (size_t j = 0; j < H; j++) {
+            double sum = (1 - beta) * v[i * H + j];
+            for (size_t k = 0; k < H; k++)
+                sum += beta / (1.5 * 1.5) * v[i * H + k] * u[k * H + j];
+            assert_near(sum, u[i * H + j], 1e-13); /* float64 */
+        }
+    assert_near(1 / after, (1 - beta) / before + beta / (1.5 * 1.5), 1e-9 / after);
+    assert_ok(bpcn_memory_discount(m, 0));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, NULL, u));
+    assert_memory_equal(u, v, sizeof u);
+    bpcn_memory_free(m);
+}
+
+static void discount_wants_a_beta_below_one(void **state)
+{
+    (void)state;
+    const double bad[] = {-0.1, 1, 2, NAN, INFINITY};
+    bpcn_memory *m = make_memory(network(PICTURE, 0, NULL));
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(bpcn_memory_discount(m, bad[i]), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_discount(NULL, 0.1), BPCN_INVALID);
+    bpcn_memory_free(m);
+}
+
 static void a_faded_memory_knows_its_pictures_less(void **state)
 {
     (void)state;
@@ -338,6 +385,8 @@ int main(void)
         cmocka_unit_test(forget_follows_its_formula),
         cmocka_unit_test(repeated_forgetting_converges_to_the_prior),
         cmocka_unit_test(forgetting_twice_is_forgetting_once_as_much),
+        cmocka_unit_test(discount_follows_its_formula_and_moves_nothing),
+        cmocka_unit_test(discount_wants_a_beta_below_one),
         cmocka_unit_test(a_faded_memory_knows_its_pictures_less),
         cmocka_unit_test(the_same_draw_gives_the_same_bits),
         cmocka_unit_test(samples_have_the_mean_and_variance_of_the_mixture),
