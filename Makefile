@@ -81,7 +81,7 @@ STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) -lquadmath
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels energy inference update write read forget delete numerics \
-          bad_input formats baselines experiments)
+          bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store store_corrupt store_cost store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
@@ -98,6 +98,7 @@ $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
+$(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
@@ -140,7 +141,7 @@ FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 .PHONY: fuzz
 fuzz: ## libFuzzer on every reader
 	$(Q)scripts/install-deps build check fuzz
-	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE='-O1 -g' CPPFLAGS=-DBPCN_NO_CLONES \
+	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang OPTIMIZE='-O1 -g' \
 	    SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzzers
 	$(Q)tests/fuzz/run $(BUILD)/fuzz $(FUZZ_RUNS) $(FUZZ_STORE_RUNS)
 

@@ -173,7 +173,7 @@ bpcn_status change_decode(const struct model *model, const struct record *record
     } else if (record->kind == CHANGE_DISCOUNT) {
         change->beta = get_double(payload);
         if (!(change->beta > 0 && change->beta < 1))
-            *what = "its beta is not in 0 to 1";
+            *what = "its beta is not in 0 to below 1";
     } else if (record->kind == CHANGE_MINIMIZER) {
         change->minimizer = get64(payload) == BPCN_ADAM ? BPCN_ADAM : BPCN_LBFGS;
         if (get64(payload) > BPCN_ADAM)

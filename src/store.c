@@ -185,7 +185,7 @@ static bpcn_status commit(void *journal, const struct change *change)
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
-        store->suspect = change->kind == CHANGE_WRITE || change->kind == CHANGE_DELETE;
+        store->suspect |= change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
         store->last_rows = change->rows;
     }
     return status;

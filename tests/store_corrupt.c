@@ -379,6 +379,11 @@ static void try_records(void)
     refuse32(block + payload + 8 + 16, 0x7fc00000, BPCN_CORRUPT, "a number in it is not finite");
     refuse32(forget - RECORD_END_BYTES - 4, 1, BPCN_CORRUPT, "its padding is not zero"); /* of the write */
     refuse_double(forget + payload, 1.5, "its beta is not in 0 to 1");
+    start();
+    put32(file + forget + 4, CHANGE_DISCOUNT);
+    put_double(file + forget + payload, 1); /* a forget may, a discount may not */
+    repair();
+    refuse(BPCN_CORRUPT, "record 1 of the log");
     refuse64(note + payload, 70000, BPCN_CORRUPT, "its note is too long");
     refuse64(note + payload, 100, BPCN_CORRUPT, "its length does not fit its note");
     refuse64(note + payload, 5, BPCN_CORRUPT, "record 2 of the log (at byte"); /* the rest is padding, but not zero */

@@ -117,6 +117,11 @@ static bpcn_status call_forget(bpcn_memory *memory)
     return bpcn_memory_forget(memory, 0.1);
 }
 
+static bpcn_status call_discount(bpcn_memory *memory)
+{
+    return bpcn_memory_discount(memory, 0.1);
+}
+
 static bpcn_status call_delete(bpcn_memory *memory)
 {
     float row[5];
@@ -312,6 +317,7 @@ int main(int argc, char **argv)
     attack("write", call_write, memory);
     attack("block", call_block, memory);
     attack("forget", call_forget, memory);
+    attack("discount", call_discount, memory);
     attack("note", call_note, memory);
     attack("read", call_read, memory);
     attack("save", call_save, memory);

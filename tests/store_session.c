@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-enum kind { ROW, BLOCK, FORGET, NOTE, MINIMIZER };
+enum kind { ROW, BLOCK, FORGET, DISCOUNT, NOTE, MINIMIZER };
 
 static enum kind kind_of(uint64_t step)
 {
-    static const enum kind kinds[] = {ROW, ROW, ROW, ROW, ROW, ROW, ROW, BLOCK, FORGET, FORGET, NOTE, MINIMIZER};
+    static const enum kind kinds[] = {ROW, ROW, ROW, ROW, ROW, ROW, ROW, BLOCK, FORGET, DISCOUNT, NOTE, MINIMIZER};
     uint64_t state = step * 3 + 1;
     return kinds[next_random(&state) % 12];
 }
@@ -49,6 +49,8 @@ bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made)
         return make_rows(memory, step, 2, 1);
     case FORGET:
         return bpcn_memory_forget(memory, step % 7 == 0 ? 1 : 0.02);
+    case DISCOUNT:
+        return bpcn_memory_discount(memory, 0.05);
     case NOTE:
         return make_note(memory, step);
     case MINIMIZER:

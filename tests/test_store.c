@@ -64,6 +64,7 @@ static void change_all_kinds(bpcn_memory *m)
     assert_int_equal(bpcn_memory_write_block(m, rows, 3, NULL), BPCN_OK);
     assert_int_equal(bpcn_memory_forget(m, 0.01), BPCN_OK);
     assert_int_equal(bpcn_memory_forget(m, 0), BPCN_OK);
+    assert_int_equal(bpcn_memory_discount(m, 0.125), BPCN_OK);
     assert_int_equal(bpcn_memory_set_note(m, "red \0 green", 11), BPCN_OK);
     assert_int_equal(bpcn_memory_set_minimizer(m, BPCN_ADAM), BPCN_OK);
     assert_int_equal(write_row(m, 30), BPCN_OK);
@@ -190,7 +191,7 @@ static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
     change_all_kinds(plain);
     change_all_kinds(m);
     assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
-    assert_int_equal(info.records, 4 + 3 + 1 + 1 + 1 + 2 + 1);
+    assert_int_equal(info.records, 4 + 3 + 1 + 1 + 1 + 1 + 2 + 1);
     assert_int_equal(info.generation, 0);
     assert_true(info.log_bytes > 0);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
@@ -344,7 +345,7 @@ static void header_alone_tells_what_a_file_holds(void **state)
     assert_int_equal(info.options.particles, 3);
     assert_int_equal(info.options.dim, 5);
     assert_int_equal(info.writes, 11);
-    assert_int_equal(info.forgets, 1);
+    assert_int_equal(info.forgets, 2); /* and a discount */
     assert_int_equal(info.note_bytes, 11);
     assert_int_equal(info.file_bytes, info.snapshot_bytes + info.log_bytes);
     bpcn_memory_free(m);
@@ -414,6 +415,22 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
     before = state_sum(m);
     bpcn_memory_free(m);
     m = reopen(scratch("spoilt"));
+    assert_int_equal(state_sum(m), before);
+    bpcn_memory_free(m);
+}
+
+static void discount_too_small_to_compute_with_does_not_cost_the_memory(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("tiny"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    uint32_t before = state_sum(m);
+    bpcn_status status = bpcn_memory_discount(m, 1e-310); /* 1 / beta is infinite */
+    assert_true(status == BPCN_OK || (status == BPCN_NUMERIC && state_sum(m) == before));
+    before = state_sum(m);
+    bpcn_memory_free(m);
+    m = reopen(scratch("tiny"));
     assert_int_equal(state_sum(m), before);
     bpcn_memory_free(m);
 }
@@ -557,6 +574,7 @@ int main(void)
         cmocka_unit_test(header_alone_tells_what_a_file_holds),
         cmocka_unit_test(note_is_kept_and_can_be_taken_away),
         cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),
+        cmocka_unit_test(discount_too_small_to_compute_with_does_not_cost_the_memory),
         cmocka_unit_test(state_that_no_file_may_hold_is_not_saved),
         cmocka_unit_test(parameters_of_a_memory_without_a_file_can_be_set),
         cmocka_unit_test(wrong_arguments_are_refused_with_a_sentence),
