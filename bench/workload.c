@@ -62,7 +62,7 @@ static int create(struct bench *b)
     o.adam_steps = PAPER_STEPS;
     o.adam_stop = 0;
     o.rounds = 1;
-    return bpcn_memory_create(&o, &b->memory);
+    return bpcn_memory_create(&o, &b->memory) == BPCN_OK ? 0 : -1;
 }
 
 /* Writes all rows; times the second half, when the memory is no longer empty. */
@@ -148,7 +148,7 @@ static int time_paper(struct bench *b, struct timings *t)
     t->paper_write_ms = scale * 1e3 * (machine_now() - start);
     t->paper_auto_ms *= scale * ROUNDS;
     t->paper_hetero_ms *= scale * ROUNDS;
-    return bpcn_memory_set_minimizer(b->memory, BPCN_LBFGS);
+    return bpcn_memory_set_minimizer(b->memory, BPCN_LBFGS) == BPCN_OK ? 0 : -1;
 }
 
 static int time_block(struct bench *b, struct timings *t)
