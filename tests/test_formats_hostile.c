@@ -219,7 +219,7 @@ static void no_corrupted_byte_does_harm(void **state)
         for (size_t at = 0; at < s[i].b.size; at++) {
             uint8_t good = s[i].b.data[at];
             for (unsigned bit = 0; bit < 10; bit++) {
-                s[i].b.data[at] = bit < 8 ? (uint8_t)(good ^ 1u << bit) : bit == 8 ? 0 : 255;
+                s[i].b.data[at] = (uint8_t)(bit < 8 ? good ^ 1u << bit : bit == 8 ? 0u : 255u);
                 try_bytes(s[i].name, s[i].b.data, s[i].b.size);
             }
             s[i].b.data[at] = good;
