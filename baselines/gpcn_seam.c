@@ -32,7 +32,7 @@ static int only_stage(void *context, size_t row, size_t number, double *point, s
     const struct call *call = context;
     (void)row;
     (void)point;
-    *stage = (struct stage){.iterations = call->iterations, .tolerance = ENERGY_TOLERANCE};
+    *stage = (struct stage){.iterations = call->iterations, .tolerance = 1e-4};
     return number == 0;
 }
 

@@ -187,7 +187,8 @@ BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size
 
 /* Writes n rows as one joint observation: their codes are inferred together under the coupled
    density, then all are conditioned on at once. The same as bpcn_memory_write for given codes; all
-   or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the whole block. */
+   or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the
+   whole block, and its leverage is NaN. */
 BPCN_API bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the
@@ -208,8 +209,9 @@ typedef struct bpcn_read_options {
     size_t size;              /* sizeof(bpcn_read_options) */
     bpcn_objective objective; /* default BPCN_OBJECTIVE_DEFAULT */
     double noise;             /* standard deviation of the noise on the known entries. Negative
-                                 (default): estimated from each query when nothing is masked, 0
-                                 for queries with a mask. Not used by BPCN_OBJECTIVE_PAPER. */
+                                 (default): estimated from each query (ReLU with a mask: 0). Known
+                                 entries come back as they are unless noise is given. Not used by
+                                 BPCN_OBJECTIVE_PAPER. */
 } bpcn_read_options;
 
 BPCN_API bpcn_read_options bpcn_read_options_default(void);

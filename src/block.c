@@ -99,7 +99,9 @@ static void coupling(struct block *b, size_t above, double s)
 {
     for (size_t i = 0; i < b->n; i++)
         for (size_t j = 0; j <= i; j++) {
-            double v = dot(above, b->spread + i * above, b->spread + j * above) + (i == j ? s : 0);
+            double v = i == j ? s : 0;
+            for (size_t k = 0; k < above; k++)
+                v += (double)b->spread[i * above + k] * (double)b->spread[j * above + k];
             b->v[i * b->n + j] = b->v[j * b->n + i] = v;
         }
 }

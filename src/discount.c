@@ -20,7 +20,8 @@ bpcn_status model_discount(struct model *model, double beta)
     if (beta == 0)
         return BPCN_OK;
     double *work = alloc_zeroed(model->widest_hidden + 1, sizeof *work);
-    bpcn_status status = work ? model_commit(model, &(struct change){.kind = CHANGE_DISCOUNT, .beta = beta}) : BPCN_NO_MEMORY;
+    bpcn_status status =
+        work ? model_commit(model, &(struct change){.kind = CHANGE_DISCOUNT, .beta = beta}) : BPCN_NO_MEMORY;
     for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++) {
         struct particle *particle = &model->particles[n];
         for (size_t l = 0; l < model->options.layers; l++) {

@@ -243,7 +243,7 @@ static void reject(struct row *r, const struct objective *o, double energy)
         r->turning = 1;
         return;
     }
-    next_stage(r, o, 1);
+    next_stage(r, o, -r->slope * r->length <= 1e-3 * r->stage.tolerance);
 }
 
 /* The first evaluation of a stage. */

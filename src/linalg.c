@@ -183,7 +183,8 @@ void triangle_diffuse(size_t n, double keep, double add, double *root, double *w
 {
     int order = (int)n, block = n < LQ_BLOCK ? (int)n : LQ_BLOCK, info = 0;
     double *identity = work, *t = work + n * n, *scratch = t + (size_t)block * n;
-    cblas_dscal((int)(n * n), keep, root, 1);
+    for (size_t i = 0; i < n; i++)
+        cblas_dscal(order, keep, root + i * n, 1);
     memset(identity, 0, n * n * sizeof *identity);
     for (size_t i = 0; i < n; i++)
         identity[i * n + i] = add;

@@ -14,9 +14,6 @@ struct stage {
     double tolerance;  /* progress in the energy that counts as none */
 };
 
-/* Energies are in the 10,000s and trustworthy to about 1e-4 nats in float32. */
-#define ENERGY_TOLERANCE 1e-4
-
 struct objective {
     void *context;
     size_t dim; /* entries of one point */

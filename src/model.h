@@ -24,7 +24,14 @@ struct particle {
 };
 
 /* One change of the state, with all that repeats it without inferring again. */
-enum change_kind { CHANGE_WRITE = 1, CHANGE_FORGET = 2, CHANGE_DELETE = 3, CHANGE_NOTE = 4, CHANGE_MINIMIZER = 5, CHANGE_DISCOUNT = 6 };
+enum change_kind {
+    CHANGE_WRITE = 1,
+    CHANGE_FORGET = 2,
+    CHANGE_DELETE = 3,
+    CHANGE_NOTE = 4,
+    CHANGE_MINIMIZER = 5,
+    CHANGE_DISCOUNT = 6
+};
 
 struct change {
     enum change_kind kind;

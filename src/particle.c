@@ -221,7 +221,7 @@ void particle_evaluate(const struct model *model, const struct particle *particl
     memset(energy, 0, n * sizeof *energy);
     if (grad_x0 != NULL)
         memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
-    const struct weights *weights = n > 1 && work->weights ? work->weights[particle - model->particles] : NULL;
+    const struct weights *weights = work->weights ? work->weights[particle - model->particles] : NULL;
     for (size_t l = 0; l < model->options.layers; l++) {
         activate_layer(model, l + 1, n, batch->leak, batch->h, work);
         if (weights != NULL)
@@ -245,7 +245,7 @@ void particle_predict(const struct model *model, const struct particle *particle
         return;
     }
     const struct layer *layer = &particle->layer[0];
-    const struct weights *weights = n > 1 && work->weights ? work->weights[particle - model->particles] : NULL;
+    const struct weights *weights = work->weights ? work->weights[particle - model->particles] : NULL;
     activate_layer(model, 1, n, NULL, h, work);
     if (weights != NULL)
         weights_down(weights, 0, n, work->z, out);

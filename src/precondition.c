@@ -248,9 +248,10 @@ struct preconditioner *preconditioner_create(const struct model *model, const st
 }
 
 /* Levels are a factor of two apart: the minimiser corrects what is left. */
-static double rounded(double extra)
+static double rounded(double nominal, double extra)
 {
-    return extra < 1e-12 ? 0 : exp2(rint(log2(extra)));
+    double power = rint(log2(extra / nominal));
+    return !(power >= -3) ? 0 : nominal * exp2(fmin(power, MOST_LEVELS - 5));
 }
 
 static int make_level(struct preconditioner *p, double extra)
@@ -274,7 +275,7 @@ static int make_level(struct preconditioner *p, double extra)
 int preconditioner_level(struct preconditioner *p, double extra)
 {
     int found = -1;
-    extra = rounded(extra);
+    extra = rounded(p->nominal, extra);
     pthread_mutex_lock(&p->mutex);
     for (size_t i = 0; i < p->levels; i++)
         if (p->level[i].extra == extra)

@@ -24,7 +24,7 @@ void preconditioner_free(struct preconditioner *p);
 int preconditioner_level(struct preconditioner *p, double extra);
 
 /* vectors [n x code_dim] = approximate inverse Hessian * vectors, all at one level.
-   slopes [n x code_dim] are f' at the rows' codes; scratch [n x code_dim]. */
+   slopes [n x code_dim] are f' at the rows' codes; scratch [n x 2 widest hidden]. */
 void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes, real *vectors,
                           real *scratch);
 

@@ -76,7 +76,7 @@ static int follow(struct search *s, size_t i, struct steps steps, size_t number,
     const struct step *step = &steps.step[number];
     p->extra[i] = base + step->extra;
     p->leak[i] = step->leak;
-    *stage = step->stage;
+    *stage = stage_of(p->model, step);
     if (step->snap > 0)
         snap_code(p->model, p->particle, step->snap, point, p->lane[lane].work->z, p->lane[lane].work->error);
     return 1;
@@ -116,7 +116,7 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
                       point, stage);
     if (s->plan == ESTIMATE)
         return estimate_noise(s, i, number, part->lane, point, stage);
-    *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
+    *stage = (struct stage){MOST_ITERATIONS, final_tolerance(s->reader->model)};
     return number == 0;
 }
 
@@ -220,7 +220,7 @@ static void start_rows(struct reader *r, const struct particle *particle, size_t
 }
 
 /* No code can have a lower energy in this particle: every residual 0, every variance the noise. */
-static double least_energy(const struct reader *r, const struct particle *particle, size_t i)
+static double least_energy(const struct reader *r, const struct particle *particle, size_t i, double extra)
 {
     const double two_pi = 6.283185307179586477;
     const struct model *m = r->model;
@@ -228,7 +228,7 @@ static double least_energy(const struct reader *r, const struct particle *partic
     double sum = 0;
     for (size_t l = 0; l <= top; l++) {
         double count = l == 0 ? r->problem->count[i] : (double)m->width[l];
-        double s = noise_variance(m, l) + (l == top ? particle->top_variance : 0) + (l == 0 ? r->problem->extra[i] : 0);
+        double s = noise_variance(m, l) + (l == top ? particle->top_variance : 0) + (l == 0 ? extra : 0);
         sum += 0.5 * count * log(two_pi * s);
     }
     return sum;
@@ -307,8 +307,13 @@ static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, 
     s->subset = t->subset;
     start_rows(r, &r->model->particles[k], rows, t->points);
     bpcn_status status = minimize(s, rows, t->points, t->outcome);
-    for (size_t at = 0; status == BPCN_OK && at < rows; at++)
-        keep_better(r, t, at, k, first);
+    for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
+        size_t i = t->subset[at];
+        if (s->estimate != NULL && (r->problem->extra[i] > s->given || r->problem->leak[i] > 0))
+            r->outcome[i].evaluations += t->outcome[at].evaluations; /* given up on the way */
+        else
+            keep_better(r, t, at, k, first);
+    }
     return status;
 }
 
@@ -350,7 +355,7 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     const double *log_w = r->model->log_weights;
     size_t rows = 0;
     for (size_t i = 0; i < r->request->n; i++)
-        if (first || log_w[k] - least_energy(r, particle, i) > log_w[r->particle[i]] - r->outcome[i].energy)
+        if (first || log_w[k] - least_energy(r, particle, i, s->given) > log_w[r->particle[i]] - r->outcome[i].energy)
             t->subset[rows++] = i;
     bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
     if (rows == 0 || status != BPCN_OK)
@@ -374,7 +379,8 @@ static int decided(const struct reader *r, size_t i)
     size_t best = r->particle[i];
     double reached = log_w[best] - r->outcome[i].energy;
     for (size_t k = 0; k < r->model->options.particles; k++)
-        if (k != best && log_w[k] - least_energy(r, &r->model->particles[k], i) > reached - negligible)
+        if (k != best &&
+            log_w[k] - least_energy(r, &r->model->particles[k], i, r->problem->extra[i]) > reached - negligible)
             return 0;
     return 1;
 }
@@ -437,6 +443,7 @@ static bpcn_status infer(struct reader *r, struct search *s, struct trial *t)
     if (status != BPCN_OK)
         return status;
     memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
+    memset(r->problem->leak, 0, r->request->n * sizeof *r->problem->leak);
     for (size_t i = 0; i < r->request->n; i++)
         r->decided[i] = (unsigned char)decided(r, i);
     return polish(r, s, t, 0);

@@ -58,6 +58,8 @@ typedef double real;
 #define write_steps REAL_NAME(write_steps)
 #define noisy_steps REAL_NAME(noisy_steps)
 #define starts_linear REAL_NAME(starts_linear)
+#define final_tolerance REAL_NAME(final_tolerance)
+#define stage_of REAL_NAME(stage_of)
 #define norms_create REAL_NAME(norms_create)
 #define norms_free REAL_NAME(norms_free)
 #define norms_compute REAL_NAME(norms_compute)

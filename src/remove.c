@@ -64,7 +64,7 @@ static int annealing(void *context, size_t row, size_t number, real *point, stru
     const struct step *step = &steps.step[number];
     r->extra = step->extra;
     r->leak = step->leak;
-    *stage = step->stage;
+    *stage = stage_of(r->model, step);
     if (step->snap > 0)
         snap_code(r->model, r->particle, step->snap, point, r->work->z, r->work->error);
     return 1;

@@ -67,7 +67,7 @@ void root_discount(size_t n, double keep, double add, double *root, double *k)
     for (size_t j = 0; j < root_entries(n); j++)
         root[j] *= grow;
     for (size_t i = 0; i < n; i++) { /* along unit vector i, rows beyond i are not touched */
-        double a = 1 / add;
+        double a = fmin(1 / add, 1e300);
         memset(k, 0, n * sizeof *k);
         for (size_t j = i + 1; j-- > 0;) {
             double *row = root + root_row(n, j);

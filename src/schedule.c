@@ -13,7 +13,7 @@
 
 /* clang-format off */
 static const struct step smooth_read[] = {
-    {0.03, 0, {40, 1}, 0}, {0.001, 0, {40, 0.1}, 0}, {0, 0, {400, ENERGY_TOLERANCE}, 0}};
+    {0.03, 0, {40, 1}, 0}, {0.001, 0, {40, 0.1}, 0}, {0, 0, {400, 0}, 0}};
 
 /* Linear first, where the sensory layer is a ridge regression whose minimum is near the code
    sought; then the kink is bent in while some variance is left. */
@@ -31,14 +31,14 @@ static const struct step relu_read_again[] = {
 
 static const struct step smooth_write[] = {
     {0.3, 0, {10, 1}, 0}, {0.1, 0, {10, 1}, 0}, {0.03, 0, {10, 1}, 0}, {0.01, 0, {10, 1}, 0},
-    {0, 0, {500, ENERGY_TOLERANCE}, 0}};
+    {0, 0, {500, 0}, 0}};
 
 static const struct step relu_write[] = {
     {0.3, 1, {10, 1}, 0}, {0.1, 0.5, {10, 1}, 0}, {0.03, 0.2, {10, 1}, 0}, {0, 0.1, {10, 1}, 0},
     {0, 0, {500, 1e-2}, 0}};
 
 /* With the noise of a query known: what the linear network has found, bent. */
-static const struct step smooth_noisy[] = {{0, 0, {400, ENERGY_TOLERANCE}, 0}};
+static const struct step smooth_noisy[] = {{0, 0, {400, 0}, 0}};
 static const struct step relu_noisy[] = {
     {0, 0.3, {100, 0.02}, 0}, {0, 0.1, {100, 0.02}, 0}, {0, 0, {60, 0.03}, 1e-4}, {0, 0, {400, 1e-3}, 1e-4}};
 /* clang-format on */
@@ -58,6 +58,19 @@ struct steps write_steps(bpcn_activation activation)
 struct steps noisy_steps(bpcn_activation activation)
 {
     return activation == BPCN_RELU ? STEPS(relu_noisy) : STEPS(smooth_noisy);
+}
+
+double final_tolerance(const struct model *model)
+{
+    return 5e-7 * (double)(model->width[0] + model->code_dim);
+}
+
+struct stage stage_of(const struct model *model, const struct step *step)
+{
+    struct stage stage = step->stage;
+    if (stage.tolerance == 0)
+        stage.tolerance = final_tolerance(model);
+    return stage;
 }
 
 int starts_linear(bpcn_activation activation)

@@ -22,11 +22,17 @@ struct steps {
     const struct step *step;
 };
 
-/* `again`: a second way to go, with no steps where one is enough. For reads the extra variance is absolute; for writes it is relative to what the start leaves
-   unexplained, per entry. */
+/* `again`: a second way to go, with no steps where one is enough. For reads the extra variance is absolute; for writes
+   it is relative to what the start leaves unexplained, per entry. */
 struct steps read_steps(bpcn_activation activation, int again);
 struct steps write_steps(bpcn_activation activation);
 struct steps noisy_steps(bpcn_activation activation); /* after a query's noise was estimated */
+
+/* The last tolerance: energies, and what float32 knows of them, grow with the entries. */
+double final_tolerance(const struct model *model);
+
+/* A step's stage, with the last tolerance where it leaves it open (0). */
+struct stage stage_of(const struct model *model, const struct step *step);
 
 /* Whether inference starts in the network made linear, where the start is not dead. */
 int starts_linear(bpcn_activation activation);

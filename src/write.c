@@ -95,10 +95,10 @@ static void evaluate_block(void *context, size_t n, const size_t *rows, const re
 
 static int only_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
-    (void)context;
+    const struct writer *w = context;
     (void)row;
     (void)point;
-    *stage = (struct stage){MOST_ITERATIONS, ENERGY_TOLERANCE};
+    *stage = (struct stage){MOST_ITERATIONS, final_tolerance(w->model)};
     return number == 0;
 }
 
@@ -112,7 +112,7 @@ static int next_step(void *context, size_t row, size_t number, real *point, stru
     const struct step *step = &steps.step[number];
     w->extra = step->extra * w->unexplained;
     w->leak = step->leak;
-    *stage = step->stage;
+    *stage = stage_of(w->model, step);
     if (step->snap > 0)
         snap_code(w->model, w->particle, step->snap, point, w->work->z, w->work->error);
     return 1;
