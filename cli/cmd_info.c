@@ -1,4 +1,5 @@
-/* bpcn info: what a memory file is and how full it is, from its header alone. */
+/* bpcn info: what a memory file is and how full it is. With --header from its header alone, which
+   knows nothing of what the log has added since the last checkpoint. */
 #include "args.h"
 #include "commands.h"
 #include "memfile.h"
@@ -6,7 +7,7 @@
 
 #include <inttypes.h>
 
-enum { OPT_MEASURE = 400 };
+enum { OPT_MEASURE = 400, OPT_HEADER };
 
 static const char *activation_name(bpcn_activation activation)
 {
@@ -66,7 +67,7 @@ static void tell(const struct say *say, const char *path, const struct memhead *
     if (r->probes > 0)
         say_result(say, "recall     %zu of %zu rows of the last write came back from three quarters\n", r->recalled,
                    r->probes);
-    say_result(say, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "?");
+    say_result(say, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "not asked");
     if (advice != NULL)
         say_result(say, "advice     %s\n", advice);
 }
@@ -86,19 +87,23 @@ static int measure(const struct say *say, const char *path, struct memhead *h)
 
 int cmd_info(int argc, char **argv)
 {
-    static const struct option own[] = {{"measure", no_argument, NULL, OPT_MEASURE}, {NULL, 0, NULL, 0}};
+    static const struct option own[] = {
+        {"measure", no_argument, NULL, OPT_MEASURE}, {"header", no_argument, NULL, OPT_HEADER}, {NULL, 0, NULL, 0}};
     struct args a;
     struct memhead head;
-    bool again = false;
+    bool again = false, header_only = false;
     char fields[FIELDS_TEXT_MOST];
     args_begin(&a, argc, argv, own);
-    while (args_next(&a) >= 0)
-        again = true;
+    for (int c; (c = args_next(&a)) >= 0;)
+        if (c == OPT_MEASURE)
+            again = true;
+        else
+            header_only = true;
     if (!args_expect(&a, 1, 1, "MEM [--json]"))
         return a.status;
     const char *path = args_rest(&a)[0];
-    int status = memfile_head(&a.say, path, &head);
-    if (status == 0 && again)
+    int status = header_only ? memfile_header(&a.say, path, &head) : memfile_head(&a.say, path, &head);
+    if (status == 0 && again && !header_only)
         status = measure(&a.say, path, &head);
     if (status != 0)
         return status;

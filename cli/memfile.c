@@ -116,6 +116,18 @@ void memfile_close(struct memfile *file)
     file->memory = NULL;
 }
 
+int memfile_header(const struct say *say, const char *path, struct memhead *head)
+{
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_status status = bpcn_file_inspect(path, &info);
+    if (status != BPCN_OK)
+        return library_error(say, path, NULL, status);
+    *head = (struct memhead){.options = info.options, .file_bytes = info.file_bytes};
+    head->stats = (bpcn_stats){
+        .writes = info.writes, .forgets = info.forgets, .deletes = info.deletes, .bytes = (size_t)info.snapshot_bytes};
+    return remark_parse("", info.options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
+}
+
 int memfile_head(const struct say *say, const char *path, struct memhead *head)
 {
     struct memfile file;

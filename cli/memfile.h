@@ -53,6 +53,7 @@ int memfile_breathe(struct memfile *file);
 void memfile_close(struct memfile *file);
 
 /* What the header alone tells. */
+/* The header alone has no fields and no fullness, and its counts are those of the last checkpoint. */
 struct memhead {
     bpcn_options options;
     bpcn_stats stats;
@@ -60,6 +61,7 @@ struct memhead {
     uint64_t file_bytes;
 };
 
+int memfile_header(const struct say *say, const char *path, struct memhead *head);
 int memfile_head(const struct say *say, const char *path, struct memhead *head);
 
 /* Verifies everything, printing what is wrong and where; EXIT_DAMAGED when something is. */

@@ -82,8 +82,9 @@ const struct command commands[] = {
      INPUTS COMMON "\nA row that the memory does not hold is refused (exit status 3).\n"},
     {"sample", cmd_sample, "draw what the memory imagines", "MEM [-n 16] [--seed N] -o OUT",
      "  -n, --number N    how many (16)\n      --seed N      another draw (0)\n" OUTPUTS COMMON},
-    {"info", cmd_info, "shape, counts, bytes, how full", "MEM [--measure] [--json]",
-     "Reads the header alone.\n      --measure     load the memory and see how full it is now\n" COMMON},
+    {"info", cmd_info, "shape, counts, bytes, how full", "MEM [--measure] [--header] [--json]",
+     "      --measure     load the memory and see how full it is now\n"
+     "      --header      read the header alone: the state at the last checkpoint\n" COMMON},
     {"check", cmd_check, "verify a memory file", "MEM", "Says what is wrong and where (exit status 4).\n" COMMON},
     {"export", cmd_export, "parameters to NumPy", "MEM OUT.npz", COMMON},
     {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",

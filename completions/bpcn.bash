@@ -31,7 +31,7 @@ _bpcn() {
         forget) options="--beta --times" ;;
         delete) options="$inputs" ;;
         sample) options="--number --seed $outputs" ;;
-        info) options="--measure" ;;
+        info) options="--measure --header" ;;
         import) options="--force" ;;
         help) COMPREPLY=($(compgen -W 'create write read score forget delete sample info check export import eval
             reproduce bench demo' -- "$current")); return ;;

@@ -106,3 +106,9 @@ bpcn create s.mem --image 8x8 --hidden 24,24 -q
 bpcn write s.mem stream --forget auto -q
 law "--forget auto keeps the latest known" contains "$(bpcn score s.mem stream/p649.pgm stream/p648.pgm stream/p647.pgm)" "3 rows, 3 known"
 law "and lets the oldest go" test "$(bpcn score s.mem stream/p50?.pgm | sed -n 's/.*rows, \([0-9]*\) known/\1/p')" -le 3
+
+bpcn create header.mem --dim 4 --hidden 3 -q
+law "info --header needs nothing but the header" sh -c '
+    head -c 512 header.mem >cut.mem; cp header.mem whole.mem
+    dd if=/dev/zero of=whole.mem bs=1 seek=600 count=40 conv=notrunc 2>/dev/null
+    "$BPCN" info whole.mem --header | grep -q "4 entries"'
