@@ -109,6 +109,6 @@ law "and lets the oldest go" test "$(bpcn score s.mem stream/p50?.pgm | sed -n '
 
 bpcn create header.mem --dim 4 --hidden 3 -q
 law "info --header needs nothing but the header" sh -c '
-    head -c 512 header.mem >cut.mem; cp header.mem whole.mem
+    cp header.mem whole.mem
     dd if=/dev/zero of=whole.mem bs=1 seek=600 count=40 conv=notrunc 2>/dev/null
     "$BPCN" info whole.mem --header | grep -q "4 entries"'
