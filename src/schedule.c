@@ -81,8 +81,10 @@ int starts_linear(bpcn_activation activation)
 int norms_create(struct norms *norms, const struct model *model)
 {
     norms->mean = alloc_zeroed(2 * model->code_dim, sizeof *norms->mean);
+    if (norms->mean == NULL)
+        return -1;
     norms->covariance = norms->mean + model->code_dim;
-    return norms->mean != NULL ? 0 : -1;
+    return 0;
 }
 
 void norms_free(struct norms *norms)
