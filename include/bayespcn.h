@@ -199,10 +199,12 @@ BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
 /* ---- read --------------------------------------------------------------------------------- */
 
 typedef enum bpcn_objective {
-    BPCN_OBJECTIVE_DEFAULT = 0,  /* marginal for BPCN_LBFGS, the paper's for BPCN_ADAM */
-    BPCN_OBJECTIVE_MARGINAL = 1, /* unknown entries integrated out, query noise in the model; wants
-                                    BPCN_LBFGS */
-    BPCN_OBJECTIVE_PAPER = 2     /* unknown entries maximised over; iterated conditional modes */
+    BPCN_OBJECTIVE_DEFAULT = 0,  /* recall for BPCN_LBFGS, the paper's for BPCN_ADAM */
+    BPCN_OBJECTIVE_MARGINAL = 1, /* the density with unknown entries integrated out and the query's
+                                    noise in the model; wants BPCN_LBFGS */
+    BPCN_OBJECTIVE_PAPER = 2,    /* unknown entries maximised over; iterated conditional modes */
+    BPCN_OBJECTIVE_RECALL = 3    /* marginal, weighed for what was written rather than for anything
+                                    that might come (docs/MODEL.md); wants BPCN_LBFGS */
 } bpcn_objective;
 
 typedef struct bpcn_read_options {
@@ -219,7 +221,7 @@ BPCN_API bpcn_read_options bpcn_read_options_default(void);
 /* What the memory says about one answer. */
 typedef struct bpcn_read_info {
     double energy;      /* the objective at its minimum */
-    double log_density; /* log predictive density of the known entries and the code; = -energy */
+    double log_density; /* log predictive density of the known entries and the code */
     double familiarity; /* 0 (never seen anything like it) .. 1 (known): the share of the answer's
                             variance that is not ignorance of the weights, sigma^2 / s_0, divided by
                             the discrepancy on the known entries where that exceeds what s_0 and the

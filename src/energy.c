@@ -9,16 +9,22 @@ bpcn_status core_energy(const struct model *model, const struct energy_request *
     struct read_request read = {
         .query = request->x, .known = request->known, .n = request->n, .options = request->options};
     size_t code = model->code_dim, dim = model->width[0];
-    int marginal = objective_of(model, &request->options) == BPCN_OBJECTIVE_MARGINAL;
-    double noise = marginal ? fmax(0, request->options.noise) : 0, extra = noise * noise;
+    int integrated = objective_of(model, &request->options) != BPCN_OBJECTIVE_PAPER;
+    double noise = integrated ? fmax(0, request->options.noise) : 0, extra = noise * noise;
     struct workspace *work = workspace_create(model, 1, request->grad_x != NULL, NULL);
     bpcn_status status = BPCN_NO_MEMORY;
     if (reader_create(&r, model, &read) == 0 && work != NULL) {
         for (size_t i = 0; i < request->n; i++) {
             const unsigned char *const *known = request->known ? r.problem->known + i : NULL;
-            struct batch batch = {
-                1,   r.problem->x0 + i, known, r.problem->count + i, &extra, (const real *)request->codes + i * code, 0,
-                NULL};
+            struct batch batch = {1,
+                                  r.problem->x0 + i,
+                                  known,
+                                  r.problem->count + i,
+                                  &extra,
+                                  (const real *)request->codes + i * code,
+                                  0,
+                                  NULL,
+                                  r.problem->weighing};
             mixture_evaluate(model, &batch, work, &request->energy[i],
                              request->grad ? (real *)request->grad + i * code : NULL,
                              request->grad_x ? (real *)request->grad_x + i * dim : NULL, NULL);

@@ -268,6 +268,8 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
         return out_of_memory();
     bpcn_read_options exact = bpcn_read_options_default();
     exact.noise = 0;
+    if (memory->model->options.minimizer == BPCN_LBFGS)
+        exact.objective = BPCN_OBJECTIVE_MARGINAL;
     status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         log_density[i] = info[i].log_density;

@@ -91,4 +91,12 @@ size_t model_bytes(const struct model *model);
 /* Replaces the particles by draws from among them when their effective number is below half. */
 void model_resample(struct model *model);
 
+/* How the layers of an energy are weighed against each other. */
+struct weighing {
+    double sensory; /* times the variance s_0 */
+    double upper;   /* times the energies of the layers above */
+};
+
+extern const struct weighing the_density; /* both 1 */
+
 #endif

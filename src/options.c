@@ -108,9 +108,9 @@ bpcn_status read_options_check(bpcn_minimizer minimizer, const bpcn_read_options
         return fail(BPCN_INVALID, "read options.size is %zu, but must come from bpcn_read_options_default",
                     given->size);
     *o = *given;
-    if ((unsigned)o->objective > BPCN_OBJECTIVE_PAPER)
+    if ((unsigned)o->objective > BPCN_OBJECTIVE_RECALL)
         return fail(BPCN_INVALID, "objective %d does not exist", (int)o->objective);
-    if (o->objective == BPCN_OBJECTIVE_MARGINAL && minimizer == BPCN_ADAM)
+    if ((o->objective == BPCN_OBJECTIVE_MARGINAL || o->objective == BPCN_OBJECTIVE_RECALL) && minimizer == BPCN_ADAM)
         return fail(BPCN_INVALID, "the marginal objective wants the L-BFGS minimiser, this memory uses Adam");
     if (!(o->noise < 1e18))
         return fail(BPCN_INVALID, "noise is %g, but must be a number below 1e18", o->noise);

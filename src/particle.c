@@ -156,18 +156,26 @@ static double gaussian(double count, double squares, double s)
     return 0.5 * (count * (log_two_pi + log(s)) + squares / s);
 }
 
+/* Layer l's variance is taken times the first, its energy times the second. */
+static struct weighing weighing_of(const struct batch *batch, size_t l)
+{
+    return l == 0 ? (struct weighing){batch->weighing->sensory, 1} : (struct weighing){1, batch->weighing->upper};
+}
+
 /* Adds layer l's terms to the energies and leaves each row's s and weight. */
 static void layer_energy(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
                          double *energy, struct fit *fit)
 {
     double noise = noise_variance(model, l);
+    struct weighing w = weighing_of(batch, l);
     for (size_t i = 0; i < batch->n; i++) {
         double count = l == 0 ? batch->count[i] : (double)model->width[l];
         double squares = work->squares[i], leverage = work->leverage[i];
-        double s = noise + leverage + (l == 0 ? batch->extra[i] : 0);
-        energy[i] += batch->expected ? 0.5 * (squares + count * leverage) / noise : gaussian(count, squares, s);
-        work->s[i] = batch->expected ? noise : s;
-        work->weight[i] = batch->expected ? count / noise : (count - squares / s) / s;
+        double s = w.sensory * (noise + leverage) + (l == 0 ? batch->extra[i] : 0);
+        energy[i] +=
+            batch->expected ? 0.5 * (squares + count * leverage) / noise : w.upper * gaussian(count, squares, s);
+        work->s[i] = batch->expected ? noise : s / w.upper;
+        work->weight[i] = batch->expected ? count / noise : w.upper * w.sensory * (count - squares / s) / s;
         if (fit != NULL)
             fit[i * (model->options.layers + 1) + l] = (struct fit){squares, noise + leverage};
     }
@@ -194,6 +202,7 @@ static void top_energy(const struct model *model, const struct particle *particl
                        struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit)
 {
     size_t top = model->options.layers, width = top_width(model);
+    struct weighing w = weighing_of(batch, top);
     for (size_t i = 0; i < batch->n; i++) {
         const unsigned char *known = top == 0 && batch->known ? batch->known[i] : NULL;
         real *error = work->error;
@@ -203,10 +212,11 @@ static void top_energy(const struct model *model, const struct particle *particl
         double squares = sum_of_squares(width, error);
         double variance = noise_variance(model, top) + particle->top_variance;
         double count = top == 0 ? batch->count[i] : (double)width;
-        double s = batch->expected ? noise_variance(model, top) : variance + (top == 0 ? batch->extra[i] : 0);
-        energy[i] += batch->expected ? 0.5 * squares / s : gaussian(count, squares, s);
+        double s =
+            batch->expected ? noise_variance(model, top) : w.sensory * variance + (top == 0 ? batch->extra[i] : 0);
+        energy[i] += batch->expected ? 0.5 * squares / s : w.upper * gaussian(count, squares, s);
         if (top > 0 && grad != NULL)
-            add_scaled(width, s, error, grad + i * model->code_dim + model->offset[top]);
+            add_scaled(width, s / w.upper, error, grad + i * model->code_dim + model->offset[top]);
         if (top == 0 && grad_x0 != NULL)
             add_scaled(width, s, error, grad_x0 + i * width);
         if (fit != NULL)

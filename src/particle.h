@@ -20,6 +20,7 @@ struct batch {
     const real *h;                     /* [n x code_dim] */
     int expected;                      /* 1: the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead */
     const double *leak;                /* [n]: slope of ReLU below zero, or NULL: none */
+    const struct weighing *weighing;
 };
 
 /* How one layer fits, for one row. */

@@ -125,9 +125,10 @@ static void transpose(size_t rows, size_t columns, const float *m, float *out)
             out[j * rows + i] = m[i * columns + j];
 }
 
-/* The part of layer l's block that the errors below make: a^2 (share G + d U), [above x above]. */
+/* The part of layer l's block that the errors below make: a^2 (share G + d U), [above x above];
+   `sensory` weighs U (struct weighing). */
 static int curvature_below(const struct preconditioner *p, const struct layer *layer, const unsigned char *mask,
-                           double share, double *out)
+                           double share, double sensory, double *out)
 {
     size_t n = layer->above;
     float *g = alloc_zeroed(n * n, sizeof *g), *u = alloc_zeroed(n * n, sizeof *u);
@@ -143,7 +144,7 @@ static int curvature_below(const struct preconditioner *p, const struct layer *l
     }
     double of_mean = mask ? 1 : share, a = (double)p->slope;
     for (size_t j = 0; !failed && j < n * n; j++)
-        out[j] = a * a * (of_mean * (double)g[j] + share * (double)layer->below * (double)u[j]);
+        out[j] = a * a * (of_mean * (double)g[j] + share * sensory * (double)layer->below * (double)u[j]);
     free(g);
     free(u);
     free(columns);
@@ -191,21 +192,21 @@ static int eliminate(struct preconditioner *p, const struct layer *layer, const 
 
 /* From the top down: every layer's block, eliminated into the next; the lowest is left open. */
 static int build(struct preconditioner *p, const struct particle *particle, const struct weights *weights,
-                 const unsigned char *mask, double share)
+                 const unsigned char *mask, double share, struct weighing w)
 {
     const struct model *model = p->model;
     size_t layers = model->options.layers;
-    double noise = noise_variance(model, 1), above = noise + particle->top_variance;
+    double noise = noise_variance(model, 1) / w.upper, above = noise + particle->top_variance / w.upper;
     double *fixed = NULL; /* of the layer at hand: 1 / s above, less what was eliminated */
     for (size_t l = layers; l-- > 0;) {
         const struct layer *layer = &particle->layer[l];
         size_t n = layer->above;
-        double s = l == 0 ? 2 * noise_variance(model, 0) : l == layers - 1 ? noise : 1.5 * noise;
+        double s = l == 0 ? 2 * w.sensory * noise_variance(model, 0) : l == layers - 1 ? noise : 1.5 * noise;
         double *pull = alloc_zeroed(n * n, sizeof *pull),
                *below = alloc_zeroed(layer->below * layer->below * (l > 0), sizeof *below);
         fixed = fixed ? fixed : alloc_zeroed(n * n, sizeof *fixed);
-        int failed =
-            !pull || !below || !fixed || curvature_below(p, layer, l == 0 ? mask : NULL, l == 0 ? share : 1, pull);
+        int failed = !pull || !below || !fixed ||
+                     curvature_below(p, layer, l == 0 ? mask : NULL, l == 0 ? share : 1, l == 0 ? w.sensory : 1, pull);
         for (size_t i = 0; !failed && i < n; i++)
             fixed[i * n + i] += 1 / above;
         if (!failed && l == 0) {
@@ -231,7 +232,7 @@ static int build(struct preconditioner *p, const struct particle *particle, cons
 
 struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
                                              const struct weights *weights, const unsigned char *mask, double share,
-                                             struct team *team)
+                                             const struct weighing *weighing, struct team *team)
 {
     struct preconditioner *p = model->options.layers > 0 ? alloc_zeroed(1, sizeof *p) : NULL;
     if (p == NULL)
@@ -240,7 +241,7 @@ struct preconditioner *preconditioner_create(const struct model *model, const st
     p->team = team;
     p->slope = slope_at_zero(model->options.activation);
     pthread_mutex_init(&p->mutex, NULL);
-    if (build(p, particle, weights, mask, share) != 0) {
+    if (build(p, particle, weights, mask, share, *weighing) != 0) {
         preconditioner_free(p);
         return NULL;
     }
@@ -344,13 +345,14 @@ void preconditioner_apply(const struct preconditioner *p, int level, size_t n, c
 
 struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
                                              const struct weights *weights, const unsigned char *mask, double share,
-                                             struct team *team)
+                                             const struct weighing *weighing, struct team *team)
 {
     (void)model;
     (void)particle;
     (void)weights;
     (void)mask;
     (void)share;
+    (void)weighing;
     (void)team;
     return NULL;
 }

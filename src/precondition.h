@@ -6,10 +6,7 @@
 #ifndef BPCN_PRECONDITION_H
 #define BPCN_PRECONDITION_H
 
-#include "model.h"
-#include "real.h"
-#include "team.h"
-#include "weights.h"
+#include "particle.h"
 
 struct preconditioner;
 
@@ -17,7 +14,7 @@ struct preconditioner;
    know on average. NULL when out of memory or in float64. */
 struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
                                              const struct weights *weights, const unsigned char *mask, double share,
-                                             struct team *team);
+                                             const struct weighing *weighing, struct team *team);
 void preconditioner_free(struct preconditioner *p);
 
 /* The level to use with `extra` variance in s_0 (made at the first call; any thread), or -1. */

@@ -53,6 +53,7 @@ struct problem *problem_create(const struct model *model, size_t rows, int with_
         return NULL;
     p->model = model;
     p->rows = rows;
+    p->weighing = &the_density;
     p->team = team_create(model->options.threads);
     p->x0 = alloc_zeroed(rows, sizeof *p->x0);
     p->known = with_mask ? alloc_zeroed(rows, sizeof *p->known) : NULL;
@@ -107,7 +108,8 @@ void problem_evaluate(struct problem *p, size_t lane, size_t n, const size_t *ro
                       real *grad, double *responsibility)
 {
     struct lane *mine = &p->lane[lane];
-    struct batch batch = {n, mine->x0, p->known ? mine->known : NULL, mine->count, mine->extra, codes, 0, mine->leak};
+    struct batch batch = {n,          mine->x0,   p->known ? mine->known : NULL, mine->count, mine->extra, codes, 0,
+                          mine->leak, p->weighing};
     for (size_t i = 0; i < n; i++) {
         mine->x0[i] = p->x0[rows[i]];
         mine->count[i] = p->count[rows[i]];

@@ -28,8 +28,9 @@ struct problem {
     double *count;               /* [rows], see struct batch */
     double *extra;               /* [rows]: variance added to s_0, set by the stages */
     double *leak;                /* [rows]: ReLU's slope below zero, set by the stages */
-    struct fit *fit;             /* [rows x (layers + 1)]: of the point evaluated last (one particle only) */
-    struct weights **weights;    /* [particles]: made when wanted, or NULL */
+    const struct weighing *weighing;
+    struct fit *fit;          /* [rows x (layers + 1)]: of the point evaluated last (one particle only) */
+    struct weights **weights; /* [particles]: made when wanted, or NULL */
     struct team *team;
     size_t lanes;
     struct lane *lane; /* [lanes] */

@@ -3,7 +3,7 @@
  *
  * The code is sought in each particle that could win, from its own top-down start, through stages
  * that add less and less variance to s_0; the best one is then polished under the mixture. What
- * is not known is integrated out (BPCN_OBJECTIVE_MARGINAL): the residual and the log s_0 term run
+ * is not known is integrated out unless the paper's objective is asked for: the residual and the log s_0 term run
  * over the known entries. A query without a mask is taken as noisy, and the noise variance, unless
  * given, is estimated along the way from what the code leaves unexplained.
  */
@@ -22,6 +22,7 @@
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
+static const double rough_tolerance = 1;    /* nats: so does the observation in the paper's first rounds */
 
 enum { ANNEAL, ESTIMATE, POLISH };
 
@@ -33,9 +34,11 @@ struct search {
     int plan;                              /* ANNEAL, ESTIMATE or POLISH */
     const double *estimate;                /* [n]: noise that annealing is tried against, or NULL */
     int again;                             /* annealing for the second time */
+    int rough;                             /* the observation will move: the code need not be exact */
     double given;                          /* noise variance of the known entries */
     struct norms norms;                    /* of the particle searched */
-    struct preconditioner *preconditioner; /* likewise; NULL: the diagonal will do */
+    struct preconditioner *preconditioner; /* NULL: the diagonal will do */
+    const struct particle *preconditioned; /* the particle that it was made for */
 };
 
 /* One thread's part of a search: rows first .. of the subset, evaluated in its own lane. */
@@ -65,6 +68,11 @@ static double mean_square(const struct reader *r, size_t i)
     return sum / fmax(1, r->problem->count[i]);
 }
 
+static double last_tolerance(const struct problem *p)
+{
+    return p->weighing == &the_density ? density_tolerance(p->model) : recall_tolerance(p->model);
+}
+
 /* Step `number` of a schedule, on top of a variance that stays. */
 static int follow(struct search *s, size_t i, struct steps steps, size_t number, double base, size_t lane, real *point,
                   struct stage *stage)
@@ -76,7 +84,7 @@ static int follow(struct search *s, size_t i, struct steps steps, size_t number,
     const struct step *step = &steps.step[number];
     p->extra[i] = base + step->extra;
     p->leak[i] = step->leak;
-    *stage = stage_of(p->model, step);
+    *stage = stage_of(step, last_tolerance(p));
     if (step->snap > 0)
         snap_code(p->model, p->particle, step->snap, point, p->lane[lane].work->z, p->lane[lane].work->error);
     return 1;
@@ -98,7 +106,7 @@ static int estimate_noise(struct search *s, size_t i, size_t number, size_t lane
     if (s->settled[i] == 0) {
         double spanned = fmin((double)p->model->writes, (double)p->model->widest_hidden);
         double before = p->extra[i], free = p->count[i] - fmin(spanned, 0.5 * p->count[i]);
-        double now = fmax(0, fit->squares / fmax(1, free) - fit->variance);
+        double now = fmax(0, fit->squares / fmax(1, free) - p->weighing->sensory * fit->variance);
         p->extra[i] = now;
         if (number < ESTIMATES && fabs(now - before) > 0.02 * before)
             return 1;
@@ -111,13 +119,16 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     struct part *part = context;
     struct search *s = part->search;
     size_t i = s->subset[part->first + row];
+    int more = number == 0;
+    *stage = (struct stage){MOST_ITERATIONS, last_tolerance(s->reader->problem)};
     if (s->plan == ANNEAL)
-        return follow(s, i, read_steps(s->reader->model->options.activation, s->again), number, s->given, part->lane,
+        more = follow(s, i, read_steps(s->reader->model->options.activation, s->again), number, s->given, part->lane,
                       point, stage);
-    if (s->plan == ESTIMATE)
-        return estimate_noise(s, i, number, part->lane, point, stage);
-    *stage = (struct stage){MOST_ITERATIONS, final_tolerance(s->reader->model)};
-    return number == 0;
+    else if (s->plan == ESTIMATE)
+        more = estimate_noise(s, i, number, part->lane, point, stage);
+    if (s->rough)
+        stage->tolerance = fmax(stage->tolerance, rough_tolerance);
+    return more;
 }
 
 /* The shared preconditioner serves smooth networks, and ReLU while it is still linear; else the
@@ -129,10 +140,11 @@ static int scale(void *context, size_t row, real *inverse)
     const struct problem *p = s->reader->problem;
     size_t i = s->subset[part->first + row];
     int smooth = p->model->options.activation != BPCN_RELU || p->leak[i] == 1;
-    if (s->preconditioner != NULL && smooth && preconditioner_level(s->preconditioner, p->extra[i]) >= 0)
+    if (s->preconditioner != NULL && s->preconditioned == p->particle && smooth &&
+        preconditioner_level(s->preconditioner, p->extra[i]) >= 0)
         return 0;
     inverse_curvature(p->model, &s->norms, p->fit + i * (p->model->options.layers + 1), p->count[i], p->extra[i],
-                      p->leak[i], inverse);
+                      p->leak[i], p->weighing, inverse);
     return 1;
 }
 
@@ -225,11 +237,12 @@ static double least_energy(const struct reader *r, const struct particle *partic
     const double two_pi = 6.283185307179586477;
     const struct model *m = r->model;
     size_t top = m->options.layers;
+    const struct weighing *w = r->problem->weighing;
     double sum = 0;
     for (size_t l = 0; l <= top; l++) {
         double count = l == 0 ? r->problem->count[i] : (double)m->width[l];
-        double s = noise_variance(m, l) + (l == top ? particle->top_variance : 0) + (l == 0 ? extra : 0);
-        sum += 0.5 * count * log(two_pi * s);
+        double s = noise_variance(m, l) + (l == top ? particle->top_variance : 0);
+        sum += 0.5 * count * (l == 0 ? log(two_pi * (w->sensory * s + extra)) : w->upper * log(two_pi * s));
     }
     return sum;
 }
@@ -295,7 +308,7 @@ static struct preconditioner *make_preconditioner(const struct reader *r, const 
     for (size_t i = 0; i < n; i++)
         share += p->count[i] / (double)(n * dim);
     return preconditioner_create(r->model, particle, p->weights[particle - r->model->particles],
-                                 same_mask(r->request, dim) ? r->request->known : NULL, share, p->team);
+                                 same_mask(r->request, dim) ? r->request->known : NULL, share, p->weighing, p->team);
 }
 
 /* Minimises the rows of t->subset in the particle chosen, all from its start, and keeps what is
@@ -361,13 +374,11 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     if (rows == 0 || status != BPCN_OK)
         return status;
     norms_compute(r->model, particle, &s->norms);
-    s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
-    status = attempt(r, s, t, k, rows, first);
-    if (status == BPCN_OK)
-        status = second_attempt(r, s, t, k, rows);
     preconditioner_free(s->preconditioner);
-    s->preconditioner = NULL;
-    return status;
+    s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
+    s->preconditioned = particle;
+    status = attempt(r, s, t, k, rows, first);
+    return status == BPCN_OK && !s->rough ? second_attempt(r, s, t, k, rows) : status;
 }
 
 /* Whether no other particle can matter to row i: even with the least energy that any code could
@@ -463,6 +474,7 @@ static bpcn_status iterate_modes(struct reader *r, struct search *s, struct tria
             moved = fmax(moved, fabs((double)(r->x[j] - before[j])));
         if (moved <= 1e-4)
             break;
+        s->rough = round == 1;
         status = polish(r, s, t, 1);
     }
     free(before);
@@ -473,19 +485,21 @@ static bpcn_status search(struct reader *r)
 {
     struct trial t = {0};
     const bpcn_read_options *o = &r->request->options;
-    int marginal = objective_of(r->model, o) == BPCN_OBJECTIVE_MARGINAL, masked = r->request->known != NULL;
-    struct search s = {.reader = r, .given = marginal && o->noise > 0 ? o->noise * o->noise : 0};
+    int integrated = objective_of(r->model, o) != BPCN_OBJECTIVE_PAPER, masked = r->request->known != NULL;
+    struct search s = {.reader = r, .given = integrated && o->noise > 0 ? o->noise * o->noise : 0};
     int homotopy = masked && r->model->options.activation == BPCN_RELU;
-    s.plan = marginal && o->noise < 0 && !homotopy ? ESTIMATE : ANNEAL;
+    s.plan = integrated && o->noise < 0 && !homotopy ? ESTIMATE : ANNEAL;
     bpcn_status status = BPCN_NO_MEMORY;
+    s.rough = !integrated && !masked && r->request->answers != NULL;
     if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
         s.settled = t.settled;
         status = infer(r, &s, &t);
     }
-    if (status == BPCN_OK && !marginal && !masked && r->request->answers != NULL)
+    if (status == BPCN_OK && s.rough)
         status = iterate_modes(r, &s, &t);
     if (status == BPCN_OK)
         count_weights(r);
+    preconditioner_free(s.preconditioner);
     trial_free(&t);
     norms_free(&s.norms);
     return status;
@@ -507,7 +521,7 @@ bpcn_status core_read(const struct model *model, const struct read_request *requ
         if (request->codes != NULL)
             memcpy(request->codes, r.codes, request->n * model->code_dim * sizeof *r.codes);
         if (request->answers != NULL) {
-            int noisy = objective_of(model, &request->options) == BPCN_OBJECTIVE_MARGINAL && request->options.noise > 0;
+            int noisy = objective_of(model, &request->options) != BPCN_OBJECTIVE_PAPER && request->options.noise > 0;
             if (!adam)
                 reader_answer(&r, noisy || request->known == NULL);
             memcpy(request->answers, r.x, request->n * model->width[0] * sizeof *r.x);

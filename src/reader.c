@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include "alloc.h"
+#include "linalg.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,25 @@ bpcn_objective objective_of(const struct model *model, const bpcn_read_options *
 {
     if (options->objective != BPCN_OBJECTIVE_DEFAULT)
         return options->objective;
-    return model->options.minimizer == BPCN_ADAM ? BPCN_OBJECTIVE_PAPER : BPCN_OBJECTIVE_MARGINAL;
+    return model->options.minimizer == BPCN_ADAM ? BPCN_OBJECTIVE_PAPER : BPCN_OBJECTIVE_RECALL;
+}
+
+/* The share of layer 1's directions that have been written to: 1 - tr U_0 / (h sigma_w^2). */
+static double share_written(const struct model *model)
+{
+    double trace = 0, sum = 0, prior = model->options.sigma_w * model->options.sigma_w;
+    for (size_t k = 0; k < model->options.particles; k++) {
+        const struct layer *layer = &model->particles[k].layer[0];
+        trace += sum_of_squares(layer->above * layer->above, layer->root_real);
+        sum += (double)layer->above * prior;
+    }
+    return fmax(0, 1 - trace / sum);
+}
+
+/* What was written is recalled, so it is explained better than anything new (docs/MODEL.md). */
+static struct weighing recall_weighing(const struct model *model)
+{
+    return (struct weighing){0.1, fmax(0.1, sqrt(share_written(model)))};
 }
 
 static size_t known_entries(size_t dim, const unsigned char *known)
@@ -27,14 +46,14 @@ static void take_queries(struct reader *r)
 {
     size_t dim = r->model->width[0], n = r->request->n;
     const unsigned char *known = r->request->known;
-    int marginal = objective_of(r->model, &r->request->options) == BPCN_OBJECTIVE_MARGINAL;
+    int integrated = objective_of(r->model, &r->request->options) != BPCN_OBJECTIVE_PAPER;
     memcpy(r->x, r->request->query, n * dim * sizeof *r->x);
     for (size_t i = 0; i < n; i++) {
         r->problem->x0[i] = r->x + i * dim;
         if (known == NULL)
             continue;
         r->problem->known[i] = known + i * dim;
-        if (marginal)
+        if (integrated)
             r->problem->count[i] = (double)known_entries(dim, known + i * dim);
         for (size_t j = 0; j < dim; j++)
             if (!known[i * dim + j] && !isfinite(r->x[i * dim + j]))
@@ -53,14 +72,19 @@ int reader_create(struct reader *r, const struct model *model, const struct read
     r->outcome = alloc_zeroed(n, sizeof *r->outcome);
     r->particle = alloc_zeroed(n, sizeof *r->particle);
     r->decided = alloc_zeroed(n, 1);
+    r->density = alloc_zeroed(n, sizeof *r->density);
     r->share = alloc_zeroed(particles, sizeof *r->share);
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
     r->gathered = alloc_zeroed(batch, model->code_dim * sizeof *r->gathered);
     r->predictions = alloc_zeroed(buffered + 1, dim * sizeof *r->predictions);
-    if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->share || !r->fits ||
-        !r->predictions || !r->gathered)
+    if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->density || !r->share ||
+        !r->fits || !r->predictions || !r->gathered)
         return -1;
     r->blend = r->predictions + buffered * dim;
+    if (objective_of(model, &request->options) == BPCN_OBJECTIVE_RECALL && model->options.layers > 0) {
+        r->weighing = recall_weighing(model);
+        r->problem->weighing = &r->weighing;
+    }
     take_queries(r);
     return 0;
 }
@@ -73,6 +97,7 @@ void reader_free(struct reader *r)
     free(r->outcome);
     free(r->particle);
     free(r->decided);
+    free(r->density);
     free(r->share);
     free(r->fits);
     free(r->predictions);
@@ -155,7 +180,7 @@ static void answer_mixed(struct reader *r, size_t i, int all)
     double energy, count = (double)dim, nothing = 0;
     struct workspace *work = r->problem->lane[0].work;
     const real *row = r->x + i * dim, *code = r->codes + i * model->code_dim;
-    struct batch batch = {1, &row, NULL, &count, &nothing, code, 0, NULL};
+    struct batch batch = {1, &row, NULL, &count, &nothing, code, 0, NULL, &the_density};
     for (size_t k = 0; k < model->options.particles; k++) {
         particle_predict(model, &model->particles[k], 1, code, work, r->predictions + k * dim);
         particle_evaluate(model, &model->particles[k], &batch, work, &energy, NULL, NULL, fit_of(r, k));
@@ -179,13 +204,12 @@ void reader_answer(struct reader *r, int all)
             answer_mixed(r, i, all);
 }
 
-/* The most responsible particle for the code of row i, judged on the query. */
-static size_t responsible(struct reader *r, size_t i)
+/* The most responsible particle for the code of row i, judged on the query, and the energy there. */
+static size_t responsible(struct reader *r, size_t i, double *energy)
 {
     size_t best = 0;
-    double energy;
     r->problem->particle = NULL;
-    problem_evaluate(r->problem, 0, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, r->share);
+    problem_evaluate(r->problem, 0, 1, &i, r->codes + i * r->model->code_dim, energy, NULL, r->share);
     for (size_t k = 1; k < r->model->options.particles; k++)
         if (r->share[k] > r->share[best])
             best = k;
@@ -203,6 +227,7 @@ static double familiarity(double noise, const struct fit *fit, double given, dou
 
 static void report_row(const struct reader *r, size_t i)
 {
+    int integrated = objective_of(r->model, &r->request->options) != BPCN_OBJECTIVE_PAPER;
     double given = fmax(0, r->request->options.noise);
     const struct problem *p = r->problem;
     size_t dim = r->model->width[0];
@@ -210,7 +235,7 @@ static void report_row(const struct reader *r, size_t i)
     size_t known = r->request->known ? known_entries(dim, r->request->known + i * dim) : dim;
     r->request->info[i] = (bpcn_read_info){
         .energy = r->outcome[i].energy,
-        .log_density = -r->outcome[i].energy,
+        .log_density = integrated ? -r->density[i] : -r->outcome[i].energy,
         .familiarity = familiarity(noise_variance(r->model, 0), fit, given * given, (double)known),
         .noise = sqrt(p->extra[i]),
         .residual = known > 0 ? sqrt(fit->squares / (double)known) : 0,
@@ -220,27 +245,36 @@ static void report_row(const struct reader *r, size_t i)
     };
 }
 
+/* Evaluates the rows that particle k answers: their fits, and their energies under the density itself. */
+static void judge_particle(struct reader *r, size_t k)
+{
+    struct problem *p = r->problem;
+    size_t next = 0, rows[BATCH], count;
+    double energy[BATCH];
+    p->particle = &r->model->particles[k];
+    for (size_t i = 0; i < r->request->n; i++)
+        if (!r->decided[i] && r->particle[i] == k)
+            problem_evaluate(p, 0, 1, &i, r->codes + i * r->model->code_dim, energy, NULL, NULL);
+    for (next_batch(r, k, &next, rows, &count); count > 0; next_batch(r, k, &next, rows, &count)) {
+        gather_codes(r, count, rows, r->gathered);
+        problem_evaluate(p, 0, count, rows, r->gathered, energy, NULL, NULL);
+        for (size_t i = 0; i < count; i++)
+            r->density[rows[i]] = energy[i] - r->model->log_weights[k];
+    }
+}
+
 void reader_report(struct reader *r)
 {
     struct problem *p = r->problem;
-    size_t dim = r->model->width[0], rows[BATCH], count;
-    double energy[BATCH];
+    size_t dim = r->model->width[0];
+    p->weighing = &the_density;
     for (size_t i = 0; i < r->request->n; i++) {
         p->x0[i] = (const real *)r->request->query + i * dim;
         if (!r->decided[i])
-            r->particle[i] = responsible(r, i);
+            r->particle[i] = responsible(r, i, &r->density[i]);
     }
-    for (size_t k = 0; k < r->model->options.particles; k++) {
-        size_t next = 0;
-        p->particle = &r->model->particles[k];
-        for (size_t i = 0; i < r->request->n; i++)
-            if (!r->decided[i] && r->particle[i] == k)
-                problem_evaluate(p, 0, 1, &i, r->codes + i * r->model->code_dim, energy, NULL, NULL);
-        for (next_batch(r, k, &next, rows, &count); count > 0; next_batch(r, k, &next, rows, &count)) {
-            gather_codes(r, count, rows, r->gathered);
-            problem_evaluate(p, 0, count, rows, r->gathered, energy, NULL, NULL);
-        }
-    }
+    for (size_t k = 0; k < r->model->options.particles; k++)
+        judge_particle(r, k);
     for (size_t i = 0; i < r->request->n; i++) {
         report_row(r, i);
         p->x0[i] = r->x + i * dim;

@@ -9,16 +9,18 @@ struct reader {
     const struct model *model;
     const struct read_request *request;
     struct problem *problem;
-    real *x;                 /* [n x dim]: the observations being explained, then the answers */
-    real *codes;             /* [n x code_dim] */
-    struct outcome *outcome; /* [n]: energy and convergence of the codes; evaluations in all */
-    size_t *particle;        /* [n]: which one answers */
-    unsigned char *decided;  /* [n]: no other particle has a say in the answer */
-    double *share;           /* [particles]: responsibilities of one row */
-    struct fit *fits;        /* [particles x (layers + 1)]: of one row */
-    real *predictions;       /* [max(particles, BATCH) x dim] */
-    real *gathered;          /* [BATCH x code_dim]: codes of one batch */
-    real *blend;             /* [dim]: their weighted mean */
+    struct weighing weighing; /* of the recall objective */
+    real *x;                  /* [n x dim]: the observations being explained, then the answers */
+    real *codes;              /* [n x code_dim] */
+    struct outcome *outcome;  /* [n]: energy and convergence of the codes; evaluations in all */
+    size_t *particle;         /* [n]: which one answers */
+    unsigned char *decided;   /* [n]: no other particle has a say in the answer */
+    double *density;          /* [n]: -log density of the query and the code, for the report */
+    double *share;            /* [particles]: responsibilities of one row */
+    struct fit *fits;         /* [particles x (layers + 1)]: of one row */
+    real *predictions;        /* [max(particles, BATCH) x dim] */
+    real *gathered;           /* [BATCH x code_dim]: codes of one batch */
+    real *blend;              /* [dim]: their weighted mean */
 };
 
 /* Copies the queries into x; the mask and the counts follow the request. Returns -1 when out of

@@ -48,7 +48,7 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
 {
     struct remover *r = context;
     double count = (double)r->model->width[0];
-    struct batch batch = {1, &r->x, NULL, &count, &r->extra, points, r->expected, &r->leak};
+    struct batch batch = {1, &r->x, NULL, &count, &r->extra, points, r->expected, &r->leak, &the_density};
     (void)n;
     (void)rows;
     particle_evaluate(r->model, r->particle, &batch, r->work, energy, grad, NULL, r->fit);
@@ -64,7 +64,7 @@ static int annealing(void *context, size_t row, size_t number, real *point, stru
     const struct step *step = &steps.step[number];
     r->extra = step->extra;
     r->leak = step->leak;
-    *stage = stage_of(r->model, step);
+    *stage = stage_of(step, density_tolerance(r->model));
     if (step->snap > 0)
         snap_code(r->model, r->particle, step->snap, point, r->work->z, r->work->error);
     return 1;
@@ -83,7 +83,8 @@ static int scale(void *context, size_t row, real *inverse)
 {
     struct remover *r = context;
     (void)row;
-    inverse_curvature(r->model, &r->norms, r->fit, (double)r->model->width[0], r->extra, r->leak, inverse);
+    inverse_curvature(r->model, &r->norms, r->fit, (double)r->model->width[0], r->extra, r->leak, &the_density,
+                      inverse);
     return 1;
 }
 

@@ -60,16 +60,21 @@ struct steps noisy_steps(bpcn_activation activation)
     return activation == BPCN_RELU ? STEPS(relu_noisy) : STEPS(smooth_noisy);
 }
 
-double final_tolerance(const struct model *model)
+double density_tolerance(const struct model *model)
 {
     return 5e-7 * (double)(model->width[0] + model->code_dim);
 }
 
-struct stage stage_of(const struct model *model, const struct step *step)
+double recall_tolerance(const struct model *model)
+{
+    return 1e-5 * (double)(model->width[0] + model->code_dim);
+}
+
+struct stage stage_of(const struct step *step, double last)
 {
     struct stage stage = step->stage;
     if (stage.tolerance == 0)
-        stage.tolerance = final_tolerance(model);
+        stage.tolerance = last;
     return stage;
 }
 
@@ -124,16 +129,17 @@ static double mean_square_slope(bpcn_activation activation, double leak)
 }
 
 void inverse_curvature(const struct model *model, const struct norms *norms, const struct fit *fit, double count,
-                       double extra, double leak, real *inverse)
+                       double extra, double leak, const struct weighing *weighing, real *inverse)
 {
     double slope = mean_square_slope(model->options.activation, leak);
     for (size_t l = 0; l < model->options.layers; l++) {
         double entries = l == 0 ? count : (double)model->width[l], share = entries / (double)model->width[l];
-        double s = fit[l].variance + (l == 0 ? extra : 0);
-        double excess = fmax(0, entries - fit[l].squares / s);
+        double s = l == 0 ? weighing->sensory * fit[l].variance + extra : fit[l].variance / weighing->upper;
+        double excess = fmax(0, l == 0 ? weighing->sensory * (entries - fit[l].squares / s)
+                                       : entries - fit[l].squares / fit[l].variance);
         size_t first = model->offset[l + 1];
         real of_mean = (real)(slope * share / s), of_covariance = (real)(slope * excess / s);
-        real of_prior = (real)(1 / fit[l + 1].variance);
+        real of_prior = (real)(weighing->upper / fit[l + 1].variance);
         for (size_t j = first; j < first + model->width[l + 1]; j++)
             inverse[j] = 1 / (of_mean * norms->mean[j] + of_covariance * norms->covariance[j] + of_prior);
     }

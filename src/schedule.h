@@ -28,11 +28,13 @@ struct steps read_steps(bpcn_activation activation, int again);
 struct steps write_steps(bpcn_activation activation);
 struct steps noisy_steps(bpcn_activation activation); /* after a query's noise was estimated */
 
-/* The last tolerance: energies, and what float32 knows of them, grow with the entries. */
-double final_tolerance(const struct model *model);
+/* The last tolerance: energies, and what float32 knows of them, grow with the entries. A recall is after the
+   observation, which is found well before the last thousandth of a nat. */
+double density_tolerance(const struct model *model);
+double recall_tolerance(const struct model *model);
 
 /* A step's stage, with the last tolerance where it leaves it open (0). */
-struct stage stage_of(const struct model *model, const struct step *step);
+struct stage stage_of(const struct step *step, double last);
 
 /* Whether inference starts in the network made linear, where the start is not dead. */
 int starts_linear(bpcn_activation activation);
@@ -49,7 +51,7 @@ void norms_compute(const struct model *model, const struct particle *particle, s
 /* inverse [code_dim]: one over the diagonal of the Gauss-Newton Hessian at a code whose fit
    [layers + 1] is given. `count` entries of the observation are known, `extra` is added to s_0. */
 void inverse_curvature(const struct model *model, const struct norms *norms, const struct fit *fit, double count,
-                       double extra, double leak, real *inverse);
+                       double extra, double leak, const struct weighing *weighing, real *inverse);
 
 /* Puts the units of a code that are below `threshold` in layer 1, a tenth of it in layer 2, ...,
    but for the top layer, where their prediction from above wants them, or just below zero. For ReLU, whose kinks hold

@@ -78,7 +78,7 @@ static void evaluate_row(void *context, size_t n, const size_t *rows, const real
 {
     struct writer *w = context;
     double count = (double)w->model->width[0];
-    struct batch batch = {1, &w->row, NULL, &count, &w->extra, points, 0, &w->leak};
+    struct batch batch = {1, &w->row, NULL, &count, &w->extra, points, 0, &w->leak, &the_density};
     (void)n;
     (void)rows;
     particle_evaluate(w->model, w->particle, &batch, w->work, energy, grad, NULL, w->fit);
@@ -98,7 +98,7 @@ static int only_stage(void *context, size_t row, size_t number, real *point, str
     const struct writer *w = context;
     (void)row;
     (void)point;
-    *stage = (struct stage){MOST_ITERATIONS, final_tolerance(w->model)};
+    *stage = (struct stage){MOST_ITERATIONS, density_tolerance(w->model)};
     return number == 0;
 }
 
@@ -112,7 +112,7 @@ static int next_step(void *context, size_t row, size_t number, real *point, stru
     const struct step *step = &steps.step[number];
     w->extra = step->extra * w->unexplained;
     w->leak = step->leak;
-    *stage = stage_of(w->model, step);
+    *stage = stage_of(step, density_tolerance(w->model));
     if (step->snap > 0)
         snap_code(w->model, w->particle, step->snap, point, w->work->z, w->work->error);
     return 1;
@@ -122,7 +122,8 @@ static int scale(void *context, size_t row, real *inverse)
 {
     struct writer *w = context;
     (void)row;
-    inverse_curvature(w->model, &w->norms, w->fit, (double)w->model->width[0], w->extra, w->leak, inverse);
+    inverse_curvature(w->model, &w->norms, w->fit, (double)w->model->width[0], w->extra, w->leak, &the_density,
+                      inverse);
     return 1;
 }
 

@@ -111,16 +111,30 @@ static double predicted(const struct naive *m, const struct naive_particle *p, c
     return sum;
 }
 
+/* What the recall objective multiplies the energies above the sensory layer with: the root of the
+   share of layer 1's directions that were written to, over all particles. */
+static double upper_weight(const struct naive *m)
+{
+    double trace = 0, width = (double)m->width[1], prior = m->options.sigma_w * m->options.sigma_w;
+    for (size_t k = 0; k < m->options.particles; k++)
+        for (size_t i = 0; i < m->width[1]; i++)
+            trace += m->particles[k].covariance[0][i * m->width[1] + i];
+    return fmax(0.1, sqrt(fmax(0, 1 - trace / (width * prior * (double)m->options.particles))));
+}
+
 double naive_energy(const struct naive *m, size_t particle, const struct naive_row *row)
 {
     const struct naive_particle *p = &m->particles[particle];
-    double energy = 0;
+    int recall = row->recall && m->options.layers > 0;
+    double energy = 0, sensory = recall ? 0.1 : 1, upper = recall ? upper_weight(m) : 1;
     for (size_t l = 0; l <= m->options.layers; l++) {
-        double s = naive_noise(m, l) + ignorance(m, p, row->code, l) + (l == 0 ? row->extra : 0), squares = 0;
+        double s = naive_noise(m, l) + ignorance(m, p, row->code, l), squares = 0, weight = l == 0 ? 1 : upper;
+        if (l == 0)
+            s = sensory * s + row->extra;
         for (size_t j = 0; j < m->width[l]; j++)
             if (l > 0 || row->known == NULL || row->known[j])
                 squares += pow(entry(m, row, l, j) - predicted(m, p, row->code, l, j), 2);
-        energy += 0.5 * (l == 0 ? row->count : (double)m->width[l]) * log(two_pi * s) + squares / (2 * s);
+        energy += weight * (0.5 * (l == 0 ? row->count : (double)m->width[l]) * log(two_pi * s) + squares / (2 * s));
     }
     return energy;
 }

@@ -33,12 +33,13 @@ double naive_noise(const struct naive *naive, size_t layer); /* variance */
 size_t naive_offset(const struct naive *naive, size_t layer);
 
 /* A row as the objective sees it: known may be NULL; count is what log s_0 counts, extra the
-   variance added to s_0. */
+   variance added to s_0; recall: under the weights of the recall objective. */
 struct naive_row {
     const double *x0;
     const unsigned char *known;
     double count, extra;
     const double *code;
+    int recall;
 };
 
 /* -log p(x0, code) of one particle, and of the mixture; share [particles] or NULL. */

@@ -382,7 +382,7 @@ static void every_read_refuses_bad_read_options(void **state)
         const char *word;
     } bad[] = {
         {0, 0, -1, "size"},
-        {sizeof(bpcn_read_options), 3, -1, "objective"},
+        {sizeof(bpcn_read_options), 4, -1, "objective"},
         {sizeof(bpcn_read_options), -1, -1, "objective"},
         {sizeof(bpcn_read_options), 0, NAN, "noise"},
         {sizeof(bpcn_read_options), 0, INFINITY, "noise"},

@@ -24,6 +24,7 @@ static const struct {
 } settings[] = {
     {BPCN_OBJECTIVE_MARGINAL, 0, 0},   {BPCN_OBJECTIVE_MARGINAL, 0, 0.7}, {BPCN_OBJECTIVE_MARGINAL, 1, 0},
     {BPCN_OBJECTIVE_MARGINAL, 1, 0.7}, {BPCN_OBJECTIVE_PAPER, 0, 0},      {BPCN_OBJECTIVE_PAPER, 1, 0},
+    {BPCN_OBJECTIVE_RECALL, 0, 0.7},   {BPCN_OBJECTIVE_RECALL, 1, 0},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -95,12 +96,13 @@ static void evaluate(const struct scene *s, size_t setting, const double *x, con
 static struct naive_row row_of(const struct scene *s, size_t setting, size_t i)
 {
     struct naive_row row = {.x0 = s->x + i * DIM, .count = DIM, .code = s->codes + i * s->code_dim};
-    int marginal = settings[setting].objective == BPCN_OBJECTIVE_MARGINAL;
+    int integrated = settings[setting].objective != BPCN_OBJECTIVE_PAPER;
+    row.recall = settings[setting].objective == BPCN_OBJECTIVE_RECALL;
     row.extra = settings[setting].noise * settings[setting].noise;
     if (!settings[setting].masked)
         return row;
     row.known = s->known + i * DIM;
-    for (size_t j = 0; marginal && j < DIM; j++)
+    for (size_t j = 0; integrated && j < DIM; j++)
         row.count -= !row.known[j];
     return row;
 }
