@@ -136,6 +136,12 @@ double sum_of_squares_f64(size_t n, const double *x)
     return dot_f64(n, x, x);
 }
 
+void add_gram(size_t n, size_t width, const double *rows, double *out)
+{
+    int order = (int)n, k = (int)width;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, order, k, 1, rows, k, 1, out, order);
+}
+
 /* LAPACK works on columns: our upper triangle by rows is its lower triangle. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 extern void dpotri_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);

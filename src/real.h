@@ -36,6 +36,16 @@ typedef double real;
 #define weights_up REAL_NAME(weights_up)
 #define weights_spread REAL_NAME(weights_spread)
 #define weights_back REAL_NAME(weights_back)
+/* gram.c */
+#define gram_pays REAL_NAME(gram_pays)
+#define gram_create REAL_NAME(gram_create)
+#define gram_free REAL_NAME(gram_free)
+#define gram_fill REAL_NAME(gram_fill)
+#define gram_copy REAL_NAME(gram_copy)
+#define gram_age REAL_NAME(gram_age)
+#define gram_aim REAL_NAME(gram_aim)
+#define gram_sweep REAL_NAME(gram_sweep)
+#define gram_follow REAL_NAME(gram_follow)
 /* particle.c, mixture.c, block.c, problem.c */
 #define workspace_create REAL_NAME(workspace_create)
 #define workspace_free REAL_NAME(workspace_free)

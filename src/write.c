@@ -18,6 +18,7 @@
 #include <string.h>
 
 enum { MOST_ITERATIONS = 500 };
+enum { WORTH_KEEPING = 16 }; /* rows for which a G must serve, to be made again */
 
 /* Everything that a block needs, allocated before the first. */
 struct writer {
@@ -37,6 +38,9 @@ struct writer {
     struct norms norms;                  /* of the particle */
     double unexplained;                  /* by the start, per entry */
     double extra, leak;                  /* of the present step, see schedule.h */
+    size_t skipped;                      /* steps left out */
+    struct gram **grams;                 /* [particles], each may be NULL, or NULL */
+    size_t *sources;                     /* [particles]: see model_resample */
     double *leverage;                    /* [particles]: z U z' of the sensory layer */
     double *log_weights;                 /* [particles]: after the block */
 };
@@ -53,9 +57,30 @@ static void writer_free(struct writer *w)
     free(w->leverage);
     norms_free(&w->norms);
     free(w->log_weights);
+    free(w->sources);
+    for (size_t k = 0; w->grams != NULL && k < w->model->options.particles; k++)
+        gram_free(w->grams[k]);
+    free(w->grams);
 }
 
-static int writer_create(struct writer *w, struct model *model, size_t n)
+/* G for every particle, when `rows` single rows are to come and pay for it. */
+static int create_grams(struct writer *w, size_t rows)
+{
+    const struct model *m = w->model;
+    if (m->options.minimizer != BPCN_LBFGS || m->options.layers == 0 || !gram_pays(m->width[1], m->width[0], rows))
+        return 0;
+    w->grams = alloc_zeroed(m->options.particles, sizeof(struct gram *));
+    for (size_t k = 0; w->grams != NULL && k < m->options.particles; k++) {
+        w->grams[k] = gram_create(m->width[1], m->width[0], w->team);
+        if (w->grams[k] == NULL)
+            return -1;
+        gram_fill(w->grams[k], &m->particles[k].layer[0]);
+    }
+    return w->grams != NULL ? 0 : -1;
+}
+
+/* Room for blocks of n rows, of which `blocks` are to come. */
+static int writer_create(struct writer *w, struct model *model, size_t n, size_t blocks)
 {
     size_t particles = model->options.particles;
     w->model = model;
@@ -69,8 +94,12 @@ static int writer_create(struct writer *w, struct model *model, size_t n)
     w->outcomes = alloc_zeroed(particles, sizeof *w->outcomes);
     w->leverage = alloc_zeroed(particles, sizeof *w->leverage);
     w->log_weights = alloc_zeroed(particles, sizeof *w->log_weights);
-    int complete = w->scales && w->work && w->update && w->codes && w->outcomes && w->leverage && w->log_weights;
-    return norms_create(&w->norms, model) == 0 && complete && (n == 1 || w->block) ? 0 : -1;
+    w->sources = alloc_zeroed(particles, sizeof *w->sources);
+    int complete = w->scales && w->work && w->update && w->codes && w->outcomes && w->leverage && w->log_weights &&
+                   w->sources && (n == 1 || w->block);
+    if (norms_create(&w->norms, model) != 0 || !complete)
+        return -1;
+    return n == 1 ? create_grams(w, blocks) : 0;
 }
 
 /* The energy of one row of the block, w->row. */
@@ -107,6 +136,7 @@ static int next_step(void *context, size_t row, size_t number, real *point, stru
     struct writer *w = context;
     struct steps steps = write_steps(w->model->options.activation);
     (void)row;
+    number += w->skipped;
     if (number == steps.count)
         return 0;
     const struct step *step = &steps.step[number];
@@ -136,20 +166,55 @@ static int scale_block(void *context, size_t row, real *inverse)
     return 1;
 }
 
+/* Steps of writes from number `first` on. */
+static bpcn_status minimize_row(struct writer *w, size_t first, real *code, struct outcome *outcome)
+{
+    struct objective objective = {w, w->model->code_dim, evaluate_row, next_step, scale, NULL};
+    size_t before = outcome->evaluations;
+    w->skipped = first;
+    bpcn_status status = lbfgs_minimize(&objective, 1, 1, code, outcome);
+    outcome->evaluations += before;
+    return status;
+}
+
+/* The energy of a code that was found through G, from the layer itself. Where the two differ, G has
+   drifted from the layer's mean, or double cannot hold it: then the last step is repeated without. */
+static bpcn_status confirm_row(struct writer *w, real *code, struct outcome *outcome)
+{
+    const size_t row = 0;
+    double through_gram = outcome->energy;
+    struct gram **gram = &w->grams[w->particle - w->model->particles];
+    w->work->gram = NULL;
+    evaluate_row(w, 1, &row, code, &outcome->energy, NULL);
+    outcome->evaluations++;
+    if (fabs(through_gram - outcome->energy) <= final_tolerance(w->model) + 1e-6 * fabs(outcome->energy))
+        return BPCN_OK;
+    if (gram_age(*gram) < WORTH_KEEPING) {
+        gram_free(*gram);
+        *gram = NULL;
+    } else {
+        gram_fill(*gram, &w->particle->layer[0]);
+    }
+    return minimize_row(w, write_steps(w->model->options.activation).count - 1, code, outcome);
+}
+
 /* Our way: from the top-down start through the steps of writes. */
 static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct outcome *outcome)
 {
     const size_t row = 0;
-    struct objective objective = {w, w->model->code_dim, evaluate_row, next_step, scale, NULL};
+    struct gram *gram = w->grams != NULL ? w->grams[w->particle - w->model->particles] : NULL;
+    if (gram != NULL)
+        gram_aim(gram, &w->particle->layer[0], x);
+    w->work->gram = gram;
     w->row = x;
     w->extra = 0;
     w->leak = starts_linear(w->model->options.activation) ? 1 : 0;
     start_top_down(w->model, w->particle, w->leak, w->work, code);
     evaluate_row(w, 1, &row, code, &outcome->energy, NULL);
     w->unexplained = w->fit[0].squares / (double)w->model->width[0];
-    bpcn_status status = lbfgs_minimize(&objective, 1, 1, code, outcome);
-    outcome->evaluations++;
-    return status;
+    outcome->evaluations = 1;
+    bpcn_status status = minimize_row(w, 0, code, outcome);
+    return status == BPCN_OK && gram != NULL ? confirm_row(w, code, outcome) : status;
 }
 
 /* Row by row, then, if there are several, together. */
@@ -243,17 +308,19 @@ static void report_codes(const struct writer *w, float *out)
 }
 
 /* For given codes the joint update equals the updates one by one, in any order. */
-static void condition(struct model *model, const struct change *change, struct update *update)
+static void condition(struct model *model, const struct change *change, struct update *update, struct gram **grams,
+                      size_t *sources)
 {
     const real *x = change->x, *codes = change->codes;
     size_t code = model->code_dim, dim = model->width[0];
     for (size_t k = 0; k < model->options.particles; k++) {
+        update->gram = grams != NULL ? grams[k] : NULL;
         for (size_t i = 0; i < change->rows; i++)
             particle_update(model, &model->particles[k], x + i * dim, codes + (k * change->rows + i) * code, 1, update);
         model->log_weights[k] = change->log_weights[k];
     }
     if (model->options.resample)
-        model_resample(model);
+        model_resample(model, sources);
     model->writes += change->rows;
 }
 
@@ -263,9 +330,25 @@ bpcn_status core_repeat_write(struct model *model, const struct change *change)
     if (update == NULL)
         return BPCN_NO_MEMORY;
     update->deferred = 1;
-    condition(model, change, update);
+    condition(model, change, update, NULL, NULL);
     update_free(update);
     return BPCN_OK;
+}
+
+/* Particles that were replaced by others have theirs. */
+static void resample_grams(struct writer *w)
+{
+    for (size_t k = 0; w->grams != NULL && k < w->model->options.particles; k++) {
+        const struct gram *from = w->grams[w->sources[k]];
+        if (w->sources[k] == k)
+            continue;
+        if (from != NULL && w->grams[k] != NULL) {
+            gram_copy(w->grams[k], from);
+        } else {
+            gram_free(w->grams[k]);
+            w->grams[k] = NULL;
+        }
+    }
 }
 
 bpcn_status core_write(struct model *model, const void *x, size_t n, size_t block, const struct write_request *request,
@@ -273,7 +356,7 @@ bpcn_status core_write(struct model *model, const void *x, size_t n, size_t bloc
 {
     struct writer w = {0};
     size_t entries = model->options.particles * model->code_dim;
-    bpcn_status status = writer_create(&w, model, block) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    bpcn_status status = writer_create(&w, model, block, n / block) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t i = 0; status == BPCN_OK && i + block <= n; i += block) {
         w.x = (const real *)x + i * model->width[0];
         status = infer_all(&w, request->starts);
@@ -293,7 +376,9 @@ bpcn_status core_write(struct model *model, const void *x, size_t n, size_t bloc
         status = model_commit(model, &change);
         if (status != BPCN_OK)
             break;
-        condition(model, &change, w.update);
+        condition(model, &change, w.update, w.grams, w.sources);
+        if (model->options.resample)
+            resample_grams(&w);
         *written += block;
         *evaluations += row.evaluations;
     }

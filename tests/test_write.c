@@ -5,6 +5,8 @@
 #include "support.h"
 
 #include "naive.h"
+#include "particle.h"
+#include "update.h"
 
 #include <float.h>
 #include <math.h>
@@ -152,7 +154,7 @@ static void known_things_have_less_energy_than_new_ones(void **state)
 static void rows_written_together_equal_rows_written_one_by_one(void **state)
 {
     (void)state;
-    enum { ROWS = 5 };
+    enum { ROWS = 5 }; /* below eight: more rows of one call are computed another way */
     struct dice dice = {9};
     float x[ROWS * PICTURE];
     bpcn_memory *together = make_memory(small(2)), *apart = make_memory(small(2));
@@ -167,6 +169,83 @@ static void rows_written_together_equal_rows_written_one_by_one(void **state)
     snapshot_free(s);
     bpcn_memory_free(together);
     bpcn_memory_free(apart);
+}
+
+/* Many rows of one call take another way through the sensory layer (gram.h), to the same minima. */
+static void check_many(bpcn_precision precision, int resample)
+{
+    enum { ROWS = 20, N = 3 };
+    struct dice dice = {31};
+    float x[ROWS * PICTURE];
+    bpcn_write_row together[ROWS], apart[ROWS];
+    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_options o = small(N);
+    o.hidden[0] = o.hidden[1] = 64; /* room for all: minima far apart would not be comparable */
+    o.precision = precision;
+    o.resample = resample;
+    bpcn_memory *a = make_memory(o), *b = make_memory(o);
+    pictures(&dice, ROWS, x);
+    info.rows = together;
+    assert_ok(bpcn_memory_write(a, x, ROWS, &info));
+    for (size_t i = 0; i < ROWS; i++) {
+        info.rows = &apart[i];
+        assert_ok(bpcn_memory_write(b, x + i * PICTURE, 1, &info));
+        assert_true(together[i].converged && apart[i].converged);
+        /* each stops within some 1e-4 nats of its minimum, and later rows inherit that */
+        assert_near(together[i].energy, apart[i].energy, 0.05);
+    }
+    bpcn_memory_free(a);
+    bpcn_memory_free(b);
+}
+
+static void many_rows_of_one_call_find_the_codes_of_single_rows(void **state)
+{
+    (void)state;
+    for (int resample = 0; resample <= 1; resample++) {
+        check_many(BPCN_FLOAT32, resample);
+        check_many(BPCN_FLOAT64, resample);
+    }
+}
+
+/* Energies and gradients by way of G and directly, in a memory that has been written to. */
+static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
+{
+    (void)state;
+    enum { ROWS = 60 };
+    struct dice dice = {32};
+    float x[ROWS * PICTURE];
+    double target[PICTURE], code[CODE], grad[CODE], want_grad[CODE], count = PICTURE, extra = 0, energy, want;
+    const double *row = target;
+    bpcn_options o = small(1);
+    o.precision = BPCN_FLOAT64;
+    bpcn_memory *m = make_memory(o);
+    struct particle *particle = &m->model->particles[0];
+    struct layer *layer = &particle->layer[0];
+    struct gram *gram = gram_create(layer->above, layer->below, NULL);
+    struct update *update = update_create(m->model);
+    struct workspace *work = workspace_create(m->model, 1, 0, NULL);
+    struct batch batch = {1, &row, NULL, &count, &extra, code, 0, NULL};
+    pictures(&dice, ROWS, x);
+    gram_fill(gram, layer);
+    update->gram = gram;
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t j = 0; j < PICTURE; j++)
+            target[j] = (double)x[i * PICTURE + j];
+        dice_normals(&dice, CODE, 1, code);
+        gram_aim(gram, layer, target);
+        work->gram = gram;
+        particle_evaluate(m->model, particle, &batch, work, &energy, grad, NULL, NULL);
+        work->gram = NULL;
+        particle_evaluate(m->model, particle, &batch, work, &want, want_grad, NULL, NULL);
+        /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
+        assert_near(energy, want, 1e-9 * fabs(want));
+        assert_near(greatest_difference(CODE, grad, want_grad), 0, 1e-9 * greatest_size(CODE, want_grad));
+        particle_update(m->model, particle, target, code, 1, update);
+    }
+    workspace_free(work);
+    update_free(update);
+    gram_free(gram);
+    bpcn_memory_free(m);
 }
 
 static void stats_count_and_the_memory_never_grows(void **state)
@@ -580,6 +659,8 @@ int main(void)
         cmocka_unit_test(weights_follow_the_evidence_exactly_without_hidden_layers),
         cmocka_unit_test(known_things_have_less_energy_than_new_ones),
         cmocka_unit_test(rows_written_together_equal_rows_written_one_by_one),
+        cmocka_unit_test(many_rows_of_one_call_find_the_codes_of_single_rows),
+        cmocka_unit_test(the_gram_matrix_gives_the_same_energy_and_gradient),
         cmocka_unit_test(stats_count_and_the_memory_never_grows),
         cmocka_unit_test(block_of_one_row_equals_a_write),
         cmocka_unit_test(block_equals_single_writes_without_hidden_layers),
