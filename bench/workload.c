@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 3, BLOCK = 4, PAPER_QUERIES = 4, PAPER_STEPS = 20, FULL_STEPS = 500, ROUNDS = 30 };
+enum { LAYERS = 3, BLOCK = 32, PAPER_QUERIES = 4, PAPER_STEPS = 20, FULL_STEPS = 500, ROUNDS = 30 };
 
 struct bench {
     const struct workload *w;

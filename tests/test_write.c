@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include "block.h"
+#include "minimize.h"
 #include "naive.h"
 #include "particle.h"
 #include "update.h"
@@ -415,6 +417,90 @@ static void rows_of_a_block_are_recalled(void **state)
     bpcn_memory_free(m);
 }
 
+/* The coupled energy of given codes, as a function to minimise. */
+struct coupled {
+    const struct model *model;
+    const struct weights *weights;
+    struct block *block;
+    const double *x;
+};
+
+static void evaluate_coupled(void *context, size_t n, const size_t *rows, const double *points, double *energy,
+                             double *grad)
+{
+    struct coupled *c = context;
+    (void)n;
+    (void)rows;
+    block_evaluate(c->model, &c->model->particles[0], c->weights, c->x, points, 0, 0, c->block, energy, grad, NULL);
+}
+
+static int one_stage(void *context, size_t row, size_t number, double *point, struct stage *stage)
+{
+    (void)context;
+    (void)row;
+    (void)point;
+    *stage = (struct stage){2000, 1e-4};
+    return number == 0;
+}
+
+/* Codes of the rows each on its own, then minimised together. */
+static double polished_energy(const bpcn_memory *m, size_t n, const float *x, const float *codes)
+{
+    const struct model *model = m->model;
+    size_t code = model->code_dim, dim = model->width[0];
+    double *points = room(n * code, sizeof *points), *wide = room(n * dim, sizeof *wide);
+    struct coupled c = {model, weights_create(model, &model->particles[0]), block_create(model, n, NULL), wide};
+    struct objective objective = {&c, n * code, evaluate_coupled, one_stage, NULL, NULL};
+    struct outcome outcome;
+    for (size_t j = 0; j < n * code; j++)
+        points[j] = (double)codes[j];
+    for (size_t j = 0; j < n * dim; j++)
+        wide[j] = (double)x[j];
+    assert_ok(lbfgs_minimize(&objective, 1, 1, points, &outcome));
+    weights_free((struct weights *)(uintptr_t)c.weights);
+    block_free(c.block);
+    free(points);
+    free(wide);
+    return outcome.energy;
+}
+
+/* A block against two other ways to its codes: one by one, each given the rows before (the chain
+   rule makes that the same energy), and each on its own, then together. */
+static void a_block_finds_codes_as_likely_as_other_ways_do(void **state)
+{
+    (void)state;
+    enum { ROWS = 16, WIDTH = 48 };
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct dice dice = {seed};
+        float x[2 * ROWS * PICTURE], codes[ROWS * 2 * WIDTH];
+        bpcn_write_row block[ROWS], single[ROWS];
+        bpcn_write_info info = bpcn_write_info_default();
+        bpcn_options o = network(PICTURE, 2, (size_t[]){WIDTH, WIDTH});
+        double chained = 0;
+        o.precision = BPCN_FLOAT64;
+        o.sigma_x = 0.1;
+        bpcn_memory *together = make_memory(o), *apart = make_memory(o);
+        pictures(&dice, 2 * ROWS, x);
+        assert_ok(bpcn_memory_write(together, x, ROWS, NULL));
+        assert_ok(bpcn_memory_write(apart, x, ROWS, NULL));
+        const float *rest = x + ROWS * PICTURE;
+        assert_ok(bpcn_memory_infer(apart, rest, NULL, ROWS, NULL, codes, NULL));
+        double polished = polished_energy(apart, ROWS, rest, codes);
+        info.rows = single;
+        assert_ok(bpcn_memory_write(apart, rest, ROWS, &info));
+        info.rows = block;
+        assert_ok(bpcn_memory_write_block(together, rest, ROWS, &info));
+        for (size_t i = 0; i < ROWS; i++)
+            chained += single[i].energy;
+        print_message("block %.2f, one by one %.2f, polished %.2f\n", block[0].energy, chained, polished);
+        /* minima differ by tenths of a nat a row */
+        assert_true(block[0].energy <= chained + 0.5 * ROWS);
+        assert_true(block[0].energy <= polished + 0.5 * ROWS);
+        bpcn_memory_free(together);
+        bpcn_memory_free(apart);
+    }
+}
+
 /* ---- resampling */
 
 /* Twins that differ only in resampling are equal up to the first resampling. */
@@ -667,6 +753,7 @@ int main(void)
         cmocka_unit_test(block_conditions_on_each_of_its_codes),
         cmocka_unit_test(block_of_equal_rows_is_written_and_recalled),
         cmocka_unit_test(rows_of_a_block_are_recalled),
+        cmocka_unit_test(a_block_finds_codes_as_likely_as_other_ways_do),
         cmocka_unit_test(resampling_copies_particles_as_often_as_they_weigh),
         cmocka_unit_test(even_weights_are_not_resampled),
         cmocka_unit_test(forgetting_after_resampling_returns_to_the_ancestors_prior),
