@@ -136,6 +136,24 @@ double sum_of_squares_f64(size_t n, const double *x)
     return dot_f64(n, x, x);
 }
 
+void add_gram(size_t n, size_t width, const double *rows, double *out)
+{
+    int order = (int)n, k = (int)width;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, order, k, 1, rows, k, 1, out, order);
+}
+
+void multiply_transposed(size_t n, size_t m, size_t width, const double *a, const double *b, double add, double *out)
+{
+    int k = (int)width;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)m, k, 1, a, k, b, k, add, out, (int)m);
+}
+
+void multiply_symmetric(size_t n, size_t width, const double *rows, const double *s, double *out)
+{
+    int w = (int)width;
+    cblas_dsymm(CblasRowMajor, CblasRight, CblasUpper, (int)n, w, 1, s, w, rows, w, 0, out, w);
+}
+
 /* LAPACK works on columns: our upper triangle by rows is its lower triangle. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 extern void dpotri_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);

@@ -35,6 +35,15 @@ void axpy_f64(size_t n, double a, const double *x, double *y);
 double sum_of_squares_f32(size_t n, const float *x);
 double sum_of_squares_f64(size_t n, const double *x);
 
+/* out [n x n] += rows [n x width] rows', the upper triangle only */
+void add_gram(size_t n, size_t width, const double *rows, double *out);
+
+/* out [n x m] = a [n x width] b [m x width]' + add out */
+void multiply_transposed(size_t n, size_t m, size_t width, const double *a, const double *b, double add, double *out);
+
+/* out [n x width] = rows [n x width] s, s [width x width] symmetric, given by its upper triangle */
+void multiply_symmetric(size_t n, size_t width, const double *rows, const double *s, double *out);
+
 /* a [n x n], symmetric positive definite, becomes its upper triangular factor R, a = R'R, with
    zeros below the diagonal. Returns -1 when a is not positive definite. */
 int cholesky(size_t n, double *a);

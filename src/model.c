@@ -167,12 +167,14 @@ static void draw_copies(const struct model *model, size_t *copies)
     }
 }
 
-void model_resample(struct model *model)
+void model_resample(struct model *model, size_t *source)
 {
     size_t count = model->options.particles, spare = 0, *copies = model->copies;
     double squares = 0;
     for (size_t n = 0; n < count; n++)
         squares += exp(2 * model->log_weights[n]);
+    for (size_t n = 0; source != NULL && n < count; n++)
+        source[n] = n;
     if (1 / squares >= 0.5 * (double)count)
         return;
     memset(copies, 0, count * sizeof *copies);
@@ -183,6 +185,8 @@ void model_resample(struct model *model)
                 spare++;
             particle_copy(model, &model->particles[spare], &model->particles[n]);
             copies[spare] = 1;
+            if (source != NULL)
+                source[spare] = n;
         }
     for (size_t n = 0; n < count; n++)
         model->log_weights[n] = -log((double)count);

@@ -88,8 +88,9 @@ struct model *model_create(const bpcn_options *options);
 void model_free(struct model *model);
 size_t model_bytes(const struct model *model);
 
-/* Replaces the particles by draws from among them when their effective number is below half. */
-void model_resample(struct model *model);
+/* Replaces the particles by draws from among them when their effective number is below half.
+   source [particles], or NULL: which particle each one is now. */
+void model_resample(struct model *model, size_t *source);
 
 /* How the layers of an energy are weighed against each other. */
 struct weighing {

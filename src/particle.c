@@ -124,11 +124,13 @@ static void sweep_layer(const struct model *model, const struct layer *layer, si
 {
     size_t above = layer->above, below = layer->below;
     for (size_t i = 0; i < batch->n; i++) {
-        work->squares[i] =
-            sweep_mean(work->team, above, below, layer->mean, work->z + i * above, row_of(model, batch, l, i),
-                       mask_of(batch, l, i), work->error + i * below, work->pull + i * above);
-        work->leverage[i] = sweep_root(work->team, above, layer->root_real, work->z + i * above,
-                                       work->spread + i * above, work->scratch);
+        const real *z = work->z + i * above;
+        real *pull = work->pull + i * above;
+        work->squares[i] = l == 0 && work->gram != NULL
+                               ? gram_sweep(work->gram, z, pull)
+                               : sweep_mean(work->team, above, below, layer->mean, z, row_of(model, batch, l, i),
+                                            mask_of(batch, l, i), work->error + i * below, pull);
+        work->leverage[i] = sweep_root(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
     }
 }
 

@@ -5,6 +5,7 @@
 #ifndef BPCN_PARTICLE_H
 #define BPCN_PARTICLE_H
 
+#include "gram.h"
 #include "model.h"
 #include "real.h"
 #include "team.h"
@@ -36,6 +37,8 @@ struct workspace {
     size_t rows;
     struct team *team;                    /* borrowed; NULL: the caller alone */
     const struct weights *const *weights; /* borrowed; [particles], each may be NULL, or NULL */
+    struct gram *gram;                    /* borrowed: stands for the mean of the sensory layer in sweeps of its x,
+                                             all of it known; or NULL */
     real *z, *slope;                      /* [rows x widest hidden] activations above and their derivative */
     real *error;                          /* [rows x widest below] */
     real *factor;                         /* [rows x widest hidden]: z R' */

@@ -37,6 +37,14 @@ static const struct step relu_write[] = {
     {0.3, 1, {10, 1}, 0}, {0.1, 0.5, {10, 1}, 0}, {0.03, 0.2, {10, 1}, 0}, {0, 0.1, {10, 1}, 0},
     {0, 0, {500, 1e-2}, 0}};
 
+/* Of a block, per row: its rows must find their places among each other as well, late and for little. */
+static const struct step smooth_block[] = {
+    {0.1, 0, {15, 0.5}, 0}, {0.01, 0, {15, 0.5}, 0}, {0, 0, {500, 0}, 0}};
+
+static const struct step relu_block[] = {
+    {0.3, 1, {15, 1}, 0}, {0.1, 0.5, {15, 1}, 0}, {0.03, 0.2, {15, 1}, 0}, {0, 0.1, {15, 1}, 0},
+    {0, 0, {500, 0}, 0}};
+
 /* With the noise of a query known: what the linear network has found, bent. */
 static const struct step smooth_noisy[] = {{0, 0, {400, 0}, 0}};
 static const struct step relu_noisy[] = {
@@ -53,6 +61,11 @@ struct steps read_steps(bpcn_activation activation, int again)
 struct steps write_steps(bpcn_activation activation)
 {
     return activation == BPCN_RELU ? STEPS(relu_write) : STEPS(smooth_write);
+}
+
+struct steps block_steps(bpcn_activation activation)
+{
+    return activation == BPCN_RELU ? STEPS(relu_block) : STEPS(smooth_block);
 }
 
 struct steps noisy_steps(bpcn_activation activation)

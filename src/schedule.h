@@ -26,6 +26,7 @@ struct steps {
    it is relative to what the start leaves unexplained, per entry. */
 struct steps read_steps(bpcn_activation activation, int again);
 struct steps write_steps(bpcn_activation activation);
+struct steps block_steps(bpcn_activation activation); /* of several rows at once, tolerances per row */
 struct steps noisy_steps(bpcn_activation activation); /* after a query's noise was estimated */
 
 /* The last tolerance: energies, and what float32 knows of them, grow with the entries. A recall is after the

@@ -30,8 +30,15 @@ struct update *update_create(const struct model *model)
         free(reals);
         return NULL;
     }
-    *u = (struct update){doubles,        doubles + widest,   doubles + 2 * widest, reals,
-                         reals + widest, reals + 2 * widest, reals + 3 * widest,   0};
+    *u = (struct update){doubles,
+                         doubles + widest,
+                         doubles + 2 * widest,
+                         reals,
+                         reals + widest,
+                         reals + 2 * widest,
+                         reals + 3 * widest,
+                         0,
+                         NULL};
     return u;
 }
 
@@ -75,6 +82,8 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);
     rank_update(1, above, below, u->gain_real, u->error, layer->mean);
+    if (l == 0 && u->gram != NULL)
+        gram_follow(u->gram, u->activation, u->gain_real);
     if (!u->deferred)
         layer_refresh(layer);
 }

@@ -2,6 +2,7 @@
 #ifndef BPCN_UPDATE_H
 #define BPCN_UPDATE_H
 
+#include "gram.h"
 #include "model.h"
 #include "real.h"
 
@@ -11,6 +12,7 @@ struct update {
     real *activation, *slope, *gain_real; /* [widest] */
     real *error;                          /* [widest] */
     int deferred;                         /* 1: root_real is left to the caller, who makes many updates */
+    struct gram *gram;                    /* borrowed: of the particle's sensory layer, aimed at x0; or NULL */
 };
 
 struct update *update_create(const struct model *model);

@@ -109,6 +109,15 @@ static bpcn_status do_write_block(struct scene *s)
     return bpcn_memory_write_block(s->memory, s->x, ROWS, NULL);
 }
 
+static bpcn_status do_write_large_block(struct scene *s)
+{
+    enum { LARGE = 3 * ROWS };
+    float x[LARGE * DIM];
+    for (size_t j = 0; j < LARGE * DIM; j++)
+        x[j] = s->x[j % (ROWS * DIM)];
+    return bpcn_memory_write_block(s->memory, x, LARGE, NULL);
+}
+
 static bpcn_status do_delete(struct scene *s)
 {
     return bpcn_memory_delete(s->memory, s->x);
@@ -187,6 +196,7 @@ static const struct call {
     {"write", do_write, BPCN_OK},
     {"write by Adam", do_write_adam, BPCN_OK},
     {"write_block", do_write_block, BPCN_OK},
+    {"write_block of many", do_write_large_block, BPCN_OK},
     {"delete", do_delete, BPCN_OK},
     {"read whole", do_read_whole, BPCN_OK},
     {"read masked", do_read_masked, BPCN_OK},
@@ -294,6 +304,30 @@ static void rows_written_before_the_failure_stay(void **state)
     print_message("%zu failures came after the first row\n", partial);
 }
 
+/* The same of a call with so many rows that the sensory layer is taken through its Gram matrix. */
+static void a_long_write_survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    enum { MANY = 3 * ROWS };
+    for (size_t k = 1, failed = 1; failed; k++) {
+        struct scene *s = scene_create(BPCN_FLOAT32);
+        bpcn_write_info info = bpcn_write_info_default();
+        float x[MANY * DIM];
+        for (size_t j = 0; j < MANY * DIM; j++)
+            x[j] = s->x[j % (ROWS * DIM)];
+        size_t held = live_count;
+        asked = 0;
+        failing_at = k;
+        bpcn_status status = bpcn_memory_write(s->memory, x, MANY, &info);
+        failing_at = 0;
+        failed = asked >= k;
+        assert_true(status == BPCN_OK ? info.written == MANY : status == BPCN_NO_MEMORY && info.written < MANY);
+        assert_int_equal(s->memory->model->writes, 2 + info.written);
+        assert_int_equal(live_count, held);
+        scene_free(s);
+    }
+}
+
 static void freeing_a_memory_returns_everything(void **state)
 {
     (void)state;
@@ -309,6 +343,7 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_is_survived),
         cmocka_unit_test(every_failed_allocation_of_create_is_survived),
         cmocka_unit_test(rows_written_before_the_failure_stay),
+        cmocka_unit_test(a_long_write_survives_every_failed_allocation),
         cmocka_unit_test(freeing_a_memory_returns_everything),
     };
     return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);

@@ -280,7 +280,8 @@ static void a_stream_measures_what_it_wrote(void **state)
     dataset_free(&d);
 }
 
-/* Writing on after a measurement is the same as writing all at once. */
+/* Writing on after a measurement is the same as writing all at once; to the bit, because no call writes as many as
+   eight rows. */
 static void a_measurement_leaves_no_trace(void **state)
 {
     struct dataset d = pictures();

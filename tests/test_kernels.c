@@ -4,11 +4,13 @@
 
 #include "core.h"
 #include "gemm.h"
+#include "gram.h"
 #include "memory.h"
 #include "particle.h"
 #include "precondition.h"
 #include "sweep.h"
 #include "team.h"
+#include "update.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -162,6 +164,98 @@ static void sweeps_equal_loops_in_double(void **state)
     }
 }
 
+/* What G says of the errors at z against loops in double over a mean in float32. */
+static void check_gram(struct gram *gram, size_t above, size_t below, const float *mean, const float *z, const float *x)
+{
+    float *pull = numbers(above, 2);
+    double *e = room(below, sizeof *e), squares = 0;
+    struct layer layer = {.above = above, .below = below, .mean = (float *)(uintptr_t)mean};
+    gram_aim(gram, &layer, x);
+    double got = gram_sweep(gram, z, pull);
+    for (size_t j = 0; j < below; j++) {
+        e[j] = (double)x[j];
+        for (size_t i = 0; i < above; i++)
+            e[j] -= (double)z[i] * (double)mean[i * below + j];
+        squares += e[j] * e[j];
+    }
+    /* sums in double of terms up to above^2 below */
+    double size = (double)(above * above * below);
+    assert_near(got, squares, 1e-15 * size);
+    for (size_t i = 0; i < above; i++) {
+        double want = 0;
+        for (size_t j = 0; j < below; j++)
+            want += e[j] * (double)mean[i * below + j];
+        assert_near((double)pull[i], want, 1e-15 * size + 1e-7 * fabs(want)); /* rounded to float32 */
+    }
+    free(pull);
+    free(e);
+}
+
+static void the_gram_matrix_gives_the_errors_of_its_mean(void **state)
+{
+    static const size_t sizes[] = {1, 3, 4, 5, 16, 17, 63, 130};
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        struct team *team = team_create(threads);
+        for (size_t a = 0; a < 8; a++)
+            for (size_t b = 0; b < 8; b++) {
+                size_t above = sizes[a], below = sizes[b];
+                float *mean = numbers(above * below, 6), *z = numbers(above, 7), *x = numbers(below, 8);
+                struct layer layer = {.above = above, .below = below, .mean = mean};
+                struct gram *gram = gram_create(above, below, team);
+                gram_fill(gram, &layer);
+                check_gram(gram, above, below, mean, z, x);
+                gram_free(gram);
+                free(mean);
+                free(z);
+                free(x);
+            }
+        team_free(team);
+    }
+}
+
+/* |e|^2 at z by a G that has followed many updates, and by one made anew. */
+static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
+{
+    enum { DIM = 300, WIDTH = 40, UPDATES = 1000 };
+    (void)state;
+    bpcn_options o = network(DIM, 1, (size_t[]){WIDTH});
+    o.sigma_x = 0.05;
+    bpcn_memory *m = make_memory(o);
+    struct layer *layer = &m->model->particles[0].layer[0];
+    struct update *update = update_create(m->model);
+    struct gram *followed = gram_create(WIDTH, DIM, NULL), *fresh = gram_create(WIDTH, DIM, NULL);
+    float pull[WIDTH], again[WIDTH];
+    gram_fill(followed, layer);
+    update->gram = followed;
+    for (uint32_t i = 0; i < UPDATES; i++) {
+        float *x = numbers(DIM, 3 * i + 1), *code = numbers(WIDTH, 3 * i + 2);
+        gram_aim(followed, layer, x);
+        particle_update(m->model, &m->model->particles[0], x, code, 1, update);
+        free(x);
+        free(code);
+    }
+    assert_int_equal(gram_age(followed), UPDATES);
+    gram_fill(fresh, layer);
+    float *x = numbers(DIM, 1), *z = numbers(WIDTH, 2);
+    gram_aim(followed, layer, x);
+    gram_aim(fresh, layer, x);
+    double got = gram_sweep(followed, z, pull), want = gram_sweep(fresh, z, again);
+    /* roundings of the mean to float32, 6e-8 of each entry, that do not add up */
+    assert_near(got, want, 1e-6 * want);
+    for (size_t i = 0; i < WIDTH; i++)
+        assert_near((double)pull[i], (double)again[i], 1e-5 * (1 + fabs((double)again[i])));
+    gram_copy(fresh, followed);
+    assert_int_equal(gram_age(fresh), UPDATES);
+    assert_true(gram_sweep(fresh, z, again) == got);
+    gram_free(followed);
+    gram_free(fresh);
+    update_free(update);
+    bpcn_memory_free(m);
+    free(x);
+    free(z);
+}
+
 struct tally {
     atomic_int seen[8];
 };
@@ -259,6 +353,8 @@ int main(void)
         cmocka_unit_test(a_row_of_a_product_does_not_depend_on_its_neighbours),
         cmocka_unit_test(not_a_number_goes_through_a_product),
         cmocka_unit_test(sweeps_equal_loops_in_double),
+        cmocka_unit_test(the_gram_matrix_gives_the_errors_of_its_mean),
+        cmocka_unit_test(the_gram_matrix_follows_the_updates_of_its_mean),
         cmocka_unit_test(a_team_does_every_part_once_and_waits_for_all),
         cmocka_unit_test(shares_cover_everything_once),
         cmocka_unit_test(the_preconditioner_is_symmetric_and_positive),

@@ -220,16 +220,50 @@ static void a_row_never_written_is_not_held(void **state)
 
 /* ---- the block energy */
 
+/* With `products` the sensory layer goes through inner products. */
+static double block_energy_by(const struct scene *s, size_t n, int products, double extra, double *grad)
+{
+    const struct model *model = s->memory->model;
+    const struct particle *particle = &model->particles[0];
+    struct block *b = block_create(model, n, NULL);
+    struct weights *weights = weights_create(model, particle);
+    double energy;
+    assert_true(b != NULL && weights != NULL);
+    assert_int_equal(block_aim(model, products ? particle : NULL, s->x, b), 0);
+    block_evaluate(model, particle, weights, s->x, s->codes, extra, 0, b, &energy, grad, NULL);
+    weights_free(weights);
+    block_free(b);
+    return energy;
+}
+
 static double block_energy(const struct scene *s, size_t n, double *grad)
 {
-    struct block *b = block_create(s->memory->model, n);
-    double energy, *ignored = room(n * s->code_dim, sizeof *ignored);
-    assert_non_null(b);
-    block_evaluate(s->memory->model, &s->memory->model->particles[0], s->x, s->codes, b, &energy,
-                   grad ? grad : ignored);
-    block_free(b);
+    double *ignored = room(n * s->code_dim, sizeof *ignored);
+    double energy = block_energy_by(s, n, 0, 0, grad ? grad : ignored);
     free(ignored);
     return energy;
+}
+
+static void a_block_by_inner_products_has_the_same_energy_and_gradient(void **state)
+{
+    (void)state;
+    enum { N = 8 };
+    for (int written = 0; written <= 2; written++) {
+        struct scene s = scene_create(2, BPCN_GELU);
+        double *grad = room(N * s.code_dim, sizeof *grad), *want_grad = room(N * s.code_dim, sizeof *want_grad);
+        for (int i = 0; i < written; i++)
+            update_with(&s, (size_t)i, 1);
+        for (double extra = 0; extra < 0.2; extra += 0.1) {
+            double energy = block_energy_by(&s, N, 1, extra, grad), want = block_energy_by(&s, N, 0, extra, want_grad);
+            /* roundings of double, of terms of the size of |x|^2 / s */
+            assert_near(energy, want, 1e-9 * fabs(want));
+            assert_near(greatest_difference(N * s.code_dim, grad, want_grad), 0,
+                        1e-9 * greatest_size(N * s.code_dim, want_grad));
+        }
+        free(grad);
+        free(want_grad);
+        scene_free(&s);
+    }
 }
 
 /* log p(x_1 .. x_n, h) = sum_b log p(x_b, h_b | the rows before) */
@@ -319,6 +353,7 @@ static void block_energy_does_not_depend_on_the_order_of_its_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_by_inner_products_has_the_same_energy_and_gradient),
         cmocka_unit_test(updates_one_by_one_equal_the_regression_on_all_rows),
         cmocka_unit_test(order_of_updates_does_not_matter),
         cmocka_unit_test(an_update_and_its_inverse_cancel),

@@ -4,7 +4,11 @@
  */
 #include "support.h"
 
+#include "block.h"
+#include "minimize.h"
 #include "naive.h"
+#include "particle.h"
+#include "update.h"
 
 #include <float.h>
 #include <math.h>
@@ -152,7 +156,7 @@ static void known_things_have_less_energy_than_new_ones(void **state)
 static void rows_written_together_equal_rows_written_one_by_one(void **state)
 {
     (void)state;
-    enum { ROWS = 5 };
+    enum { ROWS = 5 }; /* below eight: more rows of one call are computed another way */
     struct dice dice = {9};
     float x[ROWS * PICTURE];
     bpcn_memory *together = make_memory(small(2)), *apart = make_memory(small(2));
@@ -167,6 +171,83 @@ static void rows_written_together_equal_rows_written_one_by_one(void **state)
     snapshot_free(s);
     bpcn_memory_free(together);
     bpcn_memory_free(apart);
+}
+
+/* Many rows of one call take another way through the sensory layer (gram.h), to the same minima. */
+static void check_many(bpcn_precision precision, int resample)
+{
+    enum { ROWS = 20, N = 3 };
+    struct dice dice = {31};
+    float x[ROWS * PICTURE];
+    bpcn_write_row together[ROWS], apart[ROWS];
+    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_options o = small(N);
+    o.hidden[0] = o.hidden[1] = 64; /* room for all: minima far apart would not be comparable */
+    o.precision = precision;
+    o.resample = resample;
+    bpcn_memory *a = make_memory(o), *b = make_memory(o);
+    pictures(&dice, ROWS, x);
+    info.rows = together;
+    assert_ok(bpcn_memory_write(a, x, ROWS, &info));
+    for (size_t i = 0; i < ROWS; i++) {
+        info.rows = &apart[i];
+        assert_ok(bpcn_memory_write(b, x + i * PICTURE, 1, &info));
+        assert_true(together[i].converged && apart[i].converged);
+        /* each stops within some 1e-4 nats of its minimum, and later rows inherit that */
+        assert_near(together[i].energy, apart[i].energy, 0.05);
+    }
+    bpcn_memory_free(a);
+    bpcn_memory_free(b);
+}
+
+static void many_rows_of_one_call_find_the_codes_of_single_rows(void **state)
+{
+    (void)state;
+    for (int resample = 0; resample <= 1; resample++) {
+        check_many(BPCN_FLOAT32, resample);
+        check_many(BPCN_FLOAT64, resample);
+    }
+}
+
+/* Energies and gradients by way of G and directly, in a memory that has been written to. */
+static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
+{
+    (void)state;
+    enum { ROWS = 60 };
+    struct dice dice = {32};
+    float x[ROWS * PICTURE];
+    double target[PICTURE], code[CODE], grad[CODE], want_grad[CODE], count = PICTURE, extra = 0, energy, want;
+    const double *row = target;
+    bpcn_options o = small(1);
+    o.precision = BPCN_FLOAT64;
+    bpcn_memory *m = make_memory(o);
+    struct particle *particle = &m->model->particles[0];
+    struct layer *layer = &particle->layer[0];
+    struct gram *gram = gram_create(layer->above, layer->below, NULL);
+    struct update *update = update_create(m->model);
+    struct workspace *work = workspace_create(m->model, 1, 0, NULL);
+    struct batch batch = {1, &row, NULL, &count, &extra, code, 0, NULL};
+    pictures(&dice, ROWS, x);
+    gram_fill(gram, layer);
+    update->gram = gram;
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t j = 0; j < PICTURE; j++)
+            target[j] = (double)x[i * PICTURE + j];
+        dice_normals(&dice, CODE, 1, code);
+        gram_aim(gram, layer, target);
+        work->gram = gram;
+        particle_evaluate(m->model, particle, &batch, work, &energy, grad, NULL, NULL);
+        work->gram = NULL;
+        particle_evaluate(m->model, particle, &batch, work, &want, want_grad, NULL, NULL);
+        /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
+        assert_near(energy, want, 1e-9 * fabs(want));
+        assert_near(greatest_difference(CODE, grad, want_grad), 0, 1e-9 * greatest_size(CODE, want_grad));
+        particle_update(m->model, particle, target, code, 1, update);
+    }
+    workspace_free(work);
+    update_free(update);
+    gram_free(gram);
+    bpcn_memory_free(m);
 }
 
 static void stats_count_and_the_memory_never_grows(void **state)
@@ -334,6 +415,90 @@ static void rows_of_a_block_are_recalled(void **state)
     assert_ok(bpcn_memory_read(m, x, NULL, ROWS, NULL, back, NULL));
     assert_true(mean_square_error(ROWS * PICTURE, x, back) < 1e-4); /* sigma_x^2 */
     bpcn_memory_free(m);
+}
+
+/* The coupled energy of given codes, as a function to minimise. */
+struct coupled {
+    const struct model *model;
+    const struct weights *weights;
+    struct block *block;
+    const double *x;
+};
+
+static void evaluate_coupled(void *context, size_t n, const size_t *rows, const double *points, double *energy,
+                             double *grad)
+{
+    struct coupled *c = context;
+    (void)n;
+    (void)rows;
+    block_evaluate(c->model, &c->model->particles[0], c->weights, c->x, points, 0, 0, c->block, energy, grad, NULL);
+}
+
+static int one_stage(void *context, size_t row, size_t number, double *point, struct stage *stage)
+{
+    (void)context;
+    (void)row;
+    (void)point;
+    *stage = (struct stage){2000, 1e-4};
+    return number == 0;
+}
+
+/* Codes of the rows each on its own, then minimised together. */
+static double polished_energy(const bpcn_memory *m, size_t n, const float *x, const float *codes)
+{
+    const struct model *model = m->model;
+    size_t code = model->code_dim, dim = model->width[0];
+    double *points = room(n * code, sizeof *points), *wide = room(n * dim, sizeof *wide);
+    struct coupled c = {model, weights_create(model, &model->particles[0]), block_create(model, n, NULL), wide};
+    struct objective objective = {&c, n * code, evaluate_coupled, one_stage, NULL, NULL};
+    struct outcome outcome;
+    for (size_t j = 0; j < n * code; j++)
+        points[j] = (double)codes[j];
+    for (size_t j = 0; j < n * dim; j++)
+        wide[j] = (double)x[j];
+    assert_ok(lbfgs_minimize(&objective, 1, 1, points, &outcome));
+    weights_free((struct weights *)(uintptr_t)c.weights);
+    block_free(c.block);
+    free(points);
+    free(wide);
+    return outcome.energy;
+}
+
+/* A block against two other ways to its codes: one by one, each given the rows before (the chain
+   rule makes that the same energy), and each on its own, then together. */
+static void a_block_finds_codes_as_likely_as_other_ways_do(void **state)
+{
+    (void)state;
+    enum { ROWS = 16, WIDTH = 48 };
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct dice dice = {seed};
+        float x[2 * ROWS * PICTURE], codes[ROWS * 2 * WIDTH];
+        bpcn_write_row block[ROWS], single[ROWS];
+        bpcn_write_info info = bpcn_write_info_default();
+        bpcn_options o = network(PICTURE, 2, (size_t[]){WIDTH, WIDTH});
+        double chained = 0;
+        o.precision = BPCN_FLOAT64;
+        o.sigma_x = 0.1;
+        bpcn_memory *together = make_memory(o), *apart = make_memory(o);
+        pictures(&dice, 2 * ROWS, x);
+        assert_ok(bpcn_memory_write(together, x, ROWS, NULL));
+        assert_ok(bpcn_memory_write(apart, x, ROWS, NULL));
+        const float *rest = x + ROWS * PICTURE;
+        assert_ok(bpcn_memory_infer(apart, rest, NULL, ROWS, NULL, codes, NULL));
+        double polished = polished_energy(apart, ROWS, rest, codes);
+        info.rows = single;
+        assert_ok(bpcn_memory_write(apart, rest, ROWS, &info));
+        info.rows = block;
+        assert_ok(bpcn_memory_write_block(together, rest, ROWS, &info));
+        for (size_t i = 0; i < ROWS; i++)
+            chained += single[i].energy;
+        print_message("block %.2f, one by one %.2f, polished %.2f\n", block[0].energy, chained, polished);
+        /* minima differ by tenths of a nat a row */
+        assert_true(block[0].energy <= chained + 0.5 * ROWS);
+        assert_true(block[0].energy <= polished + 0.5 * ROWS);
+        bpcn_memory_free(together);
+        bpcn_memory_free(apart);
+    }
 }
 
 /* ---- resampling */
@@ -580,12 +745,15 @@ int main(void)
         cmocka_unit_test(weights_follow_the_evidence_exactly_without_hidden_layers),
         cmocka_unit_test(known_things_have_less_energy_than_new_ones),
         cmocka_unit_test(rows_written_together_equal_rows_written_one_by_one),
+        cmocka_unit_test(many_rows_of_one_call_find_the_codes_of_single_rows),
+        cmocka_unit_test(the_gram_matrix_gives_the_same_energy_and_gradient),
         cmocka_unit_test(stats_count_and_the_memory_never_grows),
         cmocka_unit_test(block_of_one_row_equals_a_write),
         cmocka_unit_test(block_equals_single_writes_without_hidden_layers),
         cmocka_unit_test(block_conditions_on_each_of_its_codes),
         cmocka_unit_test(block_of_equal_rows_is_written_and_recalled),
         cmocka_unit_test(rows_of_a_block_are_recalled),
+        cmocka_unit_test(a_block_finds_codes_as_likely_as_other_ways_do),
         cmocka_unit_test(resampling_copies_particles_as_often_as_they_weigh),
         cmocka_unit_test(even_weights_are_not_resampled),
         cmocka_unit_test(forgetting_after_resampling_returns_to_the_ancestors_prior),
