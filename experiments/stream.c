@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WRITE_PIECE = 16, READ_PIECE = 256 };
+enum { WRITE_PIECE = 64, READ_PIECE = 512 };
 
 double clock_seconds(void)
 {

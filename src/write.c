@@ -169,7 +169,7 @@ static int scale_block(void *context, size_t row, real *inverse)
     (void)row;
     for (size_t i = 0; i < w->n; i++)
         inverse_curvature(w->model, &w->norms, w->conditional + i * layers, (double)w->model->width[0], 0, w->leak,
-                          inverse + i * code);
+                          &the_density, inverse + i * code);
     return 1;
 }
 
@@ -187,7 +187,7 @@ static bpcn_status minimize_row(struct writer *w, size_t first, real *code, stru
 /* Whether an energy through inner products is that of the layer itself, but for roundings. */
 static int agree(const struct writer *w, double through_products, double direct)
 {
-    return fabs(through_products - direct) <= (double)w->n * final_tolerance(w->model) + 1e-6 * fabs(direct);
+    return fabs(through_products - direct) <= (double)w->n * density_tolerance(w->model) + 1e-6 * fabs(direct);
 }
 
 /* The energy of a code that was found through G, from the layer itself. Where the two differ, G has
@@ -243,7 +243,7 @@ static int next_block_step(void *context, size_t row, size_t number, real *point
     w->extra = step->extra * w->unexplained;
     w->leak = step->leak;
     *stage = step->stage;
-    stage->tolerance = (double)w->n * fmax(stage->tolerance, BLOCK_SLACK * final_tolerance(w->model));
+    stage->tolerance = (double)w->n * fmax(stage->tolerance, BLOCK_SLACK * density_tolerance(w->model));
     return 1;
 }
 
