@@ -177,7 +177,7 @@ static int plan_sigma(struct plan *p, const char *dataset)
             s.sigma_x = noises[at % 3];
             snprintf(label, sizeof label, "sigma_w %g, sigma_x %g", s.sigma_w, s.sigma_x);
             snprintf(paper, sizeof paper, "%.1f %g", s.sigma_w, s.sigma_x);
-            add_both(t, label, s, "sigma", paper);
+            add_row(t, label, s, "sigma", paper);
         }
     }
     return 0;
@@ -378,6 +378,15 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
+/* White noise under the paper's objective takes ten times the evaluations of anything else. */
+static size_t limit_of(const struct plan *p, const struct table *t, const struct row *r)
+{
+    if (t->kind != CELL_RECALL)
+        return 0;
+    int slow = p->tier == TIER_PAPER && r->objective == BPCN_OBJECTIVE_PAPER && t->task.kind == TASK_WHITE;
+    return p->limit == 0 && slow ? PAPER_WHITE_QUERIES : p->limit;
+}
+
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)
 {
     const struct row *r = &t->row[row];
@@ -388,7 +397,7 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
                           .length = t->lengths[column],
                           .task = t->task,
                           .objective = r->objective,
-                          .limit = t->kind == CELL_RECALL ? p->limit : 0};
+                          .limit = limit_of(p, t, r)};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;
