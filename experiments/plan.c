@@ -378,13 +378,13 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* White noise under the paper's objective takes ten times the evaluations of anything else. */
-static size_t limit_of(const struct plan *p, const struct table *t, const struct row *r)
+/* The paper's objective is there to be compared with, and takes ten times the evaluations on white noise. */
+static size_t limit_of(const struct plan *p, enum cell_kind kind, bpcn_objective objective)
 {
-    if (t->kind != CELL_RECALL)
+    if (kind != CELL_RECALL)
         return 0;
-    int slow = p->tier == TIER_PAPER && r->objective == BPCN_OBJECTIVE_PAPER && t->task.kind == TASK_WHITE;
-    return p->limit == 0 && slow ? PAPER_WHITE_QUERIES : p->limit;
+    int slow = p->tier == TIER_PAPER && objective == BPCN_OBJECTIVE_PAPER;
+    return p->limit == 0 && slow ? PAPER_QUERIES : p->limit;
 }
 
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)
@@ -397,7 +397,7 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
                           .length = t->lengths[column],
                           .task = t->task,
                           .objective = r->objective,
-                          .limit = limit_of(p, t, r)};
+                          .limit = limit_of(p, t->kind, r->objective)};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;

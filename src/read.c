@@ -20,20 +20,21 @@
 #include <string.h>
 
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
-enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
+enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400, MOST_FLIPS = 4 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 static const double rough_tolerance = 1;    /* nats: so does the observation in the paper's first rounds */
 
-enum { ANNEAL, ESTIMATE, POLISH };
+static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
+
+enum { ANNEAL, ESTIMATE, FLIP, POLISH };
 
 /* A search in progress: which rows, and what their stages are. */
 struct search {
     struct reader *reader;
     const size_t *subset;                  /* row of the minimiser -> row of the reader */
     unsigned char *settled;                /* [n]: the noise estimate no longer moves */
-    int plan;                              /* ANNEAL, ESTIMATE or POLISH */
+    int plan;                              /* one of the above */
     const double *estimate;                /* [n]: noise that annealing is tried against, or NULL */
-    int again;                             /* annealing for the second time */
     int rough;                             /* the observation will move: the code need not be exact */
     double given;                          /* noise variance of the known entries */
     struct norms norms;                    /* of the particle searched */
@@ -119,11 +120,12 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     struct part *part = context;
     struct search *s = part->search;
     size_t i = s->subset[part->first + row];
+    bpcn_activation activation = s->reader->model->options.activation;
     int more = number == 0;
     *stage = (struct stage){MOST_ITERATIONS, last_tolerance(s->reader->problem)};
-    if (s->plan == ANNEAL)
-        more = follow(s, i, read_steps(s->reader->model->options.activation, s->again), number, s->given, part->lane,
-                      point, stage);
+    if (s->plan == ANNEAL || s->plan == FLIP)
+        more = follow(s, i, s->plan == FLIP ? flip_steps(activation) : read_steps(activation), number, s->given,
+                      part->lane, point, stage);
     else if (s->plan == ESTIMATE)
         more = estimate_noise(s, i, number, part->lane, point, stage);
     if (s->rough)
@@ -330,33 +332,83 @@ static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, 
     return status;
 }
 
+/* t->points = the codes of the rows of t->subset with units flipped; leaves in t->subset the rows
+   that have any and returns how many. */
+static size_t flip_rows(struct reader *r, struct search *s, struct trial *t, size_t rows)
+{
+    struct problem *p = r->problem;
+    const struct lane *lane = &p->lane[0];
+    size_t code = r->model->code_dim, layers = r->model->options.layers, most = lane->work->rows, flipped = 0, n;
+    double energy[BATCH];
+    for (size_t at = 0; at < rows; at += n) {
+        n = rows - at < most ? rows - at : most;
+        for (size_t j = 0; j < n; j++)
+            open_code(r->model, r->codes + t->subset[at + j] * code, lane->vectors + j * code);
+        problem_evaluate(p, 0, n, t->subset + at, lane->vectors, energy, lane->slopes, NULL);
+        for (size_t j = 0; j < n; j++) {
+            size_t i = t->subset[at + j];
+            real *point = t->points + flipped * code;
+            memcpy(point, r->codes + i * code, code * sizeof *point);
+            r->outcome[i].evaluations++;
+            if (flip_code(r->model, p->particle, &s->norms, p->fit + i * (layers + 1), p->count[i], p->extra[i],
+                          p->weighing, lane->slopes + j * code, point, lane->work->z, lane->work->error) > 0)
+                t->subset[flipped++] = i;
+        }
+    }
+    return flipped;
+}
+
+/* Flips units of the codes that particle k has found and minimises from there, for as long as that
+   helps. */
+static bpcn_status flip(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
+{
+    bpcn_status status = BPCN_OK;
+    int plan = s->plan;
+    size_t left = 0;
+    for (size_t at = 0; at < rows; at++)
+        if (r->particle[t->subset[at]] == k)
+            t->subset[left++] = t->subset[at];
+    s->plan = FLIP;
+    for (int round = 0; status == BPCN_OK && left > 0 && round < MOST_FLIPS; round++) {
+        size_t flipped = flip_rows(r, s, t, left);
+        status = minimize(s, flipped, t->points, t->outcome);
+        left = 0;
+        for (size_t at = 0; status == BPCN_OK && at < flipped; at++) {
+            size_t i = t->subset[at];
+            double before = r->outcome[i].energy;
+            keep_better(r, t, at, k, 0);
+            if (r->outcome[i].energy < before - worth_a_round)
+                t->subset[left++] = i;
+        }
+    }
+    s->plan = plan;
+    return status;
+}
+
 /* Whether a row should be sought a second time: where the estimate of the noise may have stopped
-   at a local optimum; where the network has a second way to go; or where the annealing has led to
-   a code that the particle knows little about, as it does not for things that were written. */
+   at a local optimum; or where the annealing has led to a code that the particle knows little
+   about, as it does not for things that were written. */
 static int wants_second(const struct search *s, size_t i)
 {
     const struct problem *p = s->reader->problem;
     if (s->plan == ESTIMATE)
         return p->extra[i] > 0;
-    return read_steps(p->model->options.activation, 1).count > 0 ||
-           p->fit[i * (p->model->options.layers + 1)].variance > 4 * noise_variance(p->model, 0);
+    return p->fit[i * (p->model->options.layers + 1)].variance > 4 * noise_variance(p->model, 0);
 }
 
-/* An estimate is tried against no noise at all; annealing against its second way, or against going
-   straight from the start. The likelier code is kept. */
+/* An estimate is tried against no noise at all, annealing against going straight from the start.
+   The likelier code is kept. */
 static bpcn_status second_attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
 {
-    int plan = s->plan, another_way = read_steps(r->model->options.activation, 1).count > 0;
+    int plan = s->plan;
     size_t again = 0;
     for (size_t at = 0; at < rows; at++)
         if (wants_second(s, t->subset[at]))
             t->subset[again++] = t->subset[at];
-    s->again = plan == ANNEAL;
-    s->plan = plan == ESTIMATE || another_way ? ANNEAL : POLISH;
+    s->plan = plan == ESTIMATE ? ANNEAL : POLISH;
     s->estimate = plan == ESTIMATE ? t->extra : NULL;
     bpcn_status status = attempt(r, s, t, k, again, 0);
     s->plan = plan;
-    s->again = 0;
     s->estimate = NULL;
     return status;
 }
@@ -378,7 +430,10 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
     s->preconditioned = particle;
     status = attempt(r, s, t, k, rows, first);
-    return status == BPCN_OK && !s->rough ? second_attempt(r, s, t, k, rows) : status;
+    if (status != BPCN_OK || s->rough)
+        return status;
+    int flips = s->plan == ANNEAL && flip_steps(r->model->options.activation).count > 0 && r->model->code_dim > 0;
+    return flips ? flip(r, s, t, k, rows) : second_attempt(r, s, t, k, rows);
 }
 
 /* Whether no other particle can matter to row i: even with the least energy that any code could

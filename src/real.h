@@ -78,6 +78,9 @@ typedef double real;
 #define norms_compute REAL_NAME(norms_compute)
 #define inverse_curvature REAL_NAME(inverse_curvature)
 #define snap_code REAL_NAME(snap_code)
+#define flip_code REAL_NAME(flip_code)
+#define flip_steps REAL_NAME(flip_steps)
+#define open_code REAL_NAME(open_code)
 /* start.c, adam.c, lbfgs.c */
 #define start_random REAL_NAME(start_random)
 #define start_top_down REAL_NAME(start_top_down)

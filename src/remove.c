@@ -57,7 +57,7 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
 static int annealing(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     struct remover *r = context;
-    struct steps steps = read_steps(r->model->options.activation, 0);
+    struct steps steps = read_steps(r->model->options.activation);
     (void)row;
     if (number == steps.count)
         return 0;

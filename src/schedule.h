@@ -22,9 +22,10 @@ struct steps {
     const struct step *step;
 };
 
-/* `again`: a second way to go, with no steps where one is enough. For reads the extra variance is absolute; for writes
-   it is relative to what the start leaves unexplained, per entry. */
-struct steps read_steps(bpcn_activation activation, int again);
+/* For reads the extra variance is absolute; for writes it is relative to what the start leaves unexplained, per
+   entry. */
+struct steps read_steps(bpcn_activation activation);
+struct steps flip_steps(bpcn_activation activation); /* after flip_code; none where no unit is ever off */
 struct steps write_steps(bpcn_activation activation);
 struct steps block_steps(bpcn_activation activation); /* of several rows at once, tolerances per row */
 struct steps noisy_steps(bpcn_activation activation); /* after a query's noise was estimated */
@@ -59,5 +60,16 @@ void inverse_curvature(const struct model *model, const struct norms *norms, con
    L-BFGS up. */
 void snap_code(const struct model *model, const struct particle *particle, double threshold, real *code, real *above,
                real *prediction);
+
+/* opened = code with the units of layer 1 that are off raised to just above zero, where the gradient says what they
+   would do if they were on. */
+void open_code(const struct model *model, const real *code, real *opened);
+
+/* Turns units of layer 1 on or off where that lowers the energy, to second order and for one unit at a time: what
+   L-BFGS does not see, because a unit that is off has no gradient and one that goes off has to climb first. grad and
+   fit [layers + 1] are those of the code opened. Returns how many. */
+size_t flip_code(const struct model *model, const struct particle *particle, const struct norms *norms,
+                 const struct fit *fit, double count, double extra, const struct weighing *weighing, const real *grad,
+                 real *code, real *above, real *prediction);
 
 #endif

@@ -306,6 +306,107 @@ static void the_default_minimiser_is_hardly_ever_above_adam_on_unseen_rows(void 
     assert_true(count_above_adam(0) <= 2);
 }
 
+/* ---- ReLU */
+
+enum { FULL = 32, DEEP_CODE = FULL + 24 + 16 };
+
+struct full_scene {
+    bpcn_memory *memory;
+    float x[FULL * PICTURE], codes[FULL * DEEP_CODE]; /* as written */
+    unsigned char known[FULL * PICTURE];
+};
+
+/* A ReLU memory as full as its first layer is wide, and masks that leave a quarter: the left columns, or any entries.
+ */
+static struct full_scene *full_scene_create(uint64_t seed, int columns)
+{
+    static const size_t widths[] = {FULL, 24, 16};
+    struct dice dice = {seed};
+    struct full_scene *s = room(1, sizeof *s);
+    bpcn_options o = network(PICTURE, 3, widths);
+    bpcn_write_info info = bpcn_write_info_default();
+    o.activation = BPCN_RELU;
+    o.seed = seed;
+    pictures(&dice, FULL, s->x);
+    for (size_t j = 0; j < FULL * PICTURE; j++)
+        s->known[j] = columns ? j % PICTURE / 3 % 8 < 2 : dice_uniform(&dice) < 0.25;
+    s->memory = make_memory(o);
+    info.codes = s->codes;
+    assert_ok(bpcn_memory_write(s->memory, s->x, FULL, &info));
+    return s;
+}
+
+static void full_scene_free(struct full_scene *s)
+{
+    bpcn_memory_free(s->memory);
+    free(s);
+}
+
+static bpcn_read_options marginal_options(void)
+{
+    bpcn_read_options o = bpcn_read_options_default();
+    o.objective = BPCN_OBJECTIVE_MARGINAL;
+    return o;
+}
+
+/* Of 256 reads, at most 2 % end more than a nat above the code of the write (two did, with 125 evaluations each). */
+static void relu_reads_of_a_full_memory_find_what_was_written(void **state)
+{
+    (void)state;
+    bpcn_read_options o = marginal_options();
+    size_t reads = 0, above = 0, evaluations = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct full_scene *s = full_scene_create(seed, seed % 2 == 0);
+        float codes[FULL * DEEP_CODE];
+        double stored[FULL];
+        bpcn_read_info info[FULL];
+        assert_ok(bpcn_memory_infer(s->memory, s->x, s->known, FULL, &o, codes, info));
+        assert_ok(bpcn_memory_energy(s->memory, s->x, s->known, s->codes, FULL, &o, stored, NULL));
+        for (size_t i = 0; i < FULL; i++) {
+            reads++;
+            above += info[i].energy > stored[i] + 1;
+            evaluations += info[i].evaluations;
+        }
+        full_scene_free(s);
+    }
+    assert_true(50 * above <= reads);
+    assert_true(evaluations <= 180 * reads);
+}
+
+/* The energy of row i with unit j of layer 1 off, at the best value that leaves it. */
+static double energy_without(const struct full_scene *s, const struct naive *m, const float *found, size_t i, size_t j)
+{
+    bpcn_read_options o = marginal_options();
+    float code[DEEP_CODE];
+    double energy, prediction = 0;
+    memcpy(code, found, sizeof code);
+    for (size_t k = 0; k < m->width[2]; k++)
+        prediction += fmax(0, (double)code[FULL + k]) * m->particles[0].mean[1][k * FULL + j];
+    code[j] = (float)fmin(0, prediction);
+    assert_ok(bpcn_memory_energy(s->memory, s->x + i * PICTURE, s->known + i * PICTURE, code, 1, &o, &energy, NULL));
+    return energy;
+}
+
+/* A gain below 0.1 nats is not sought. */
+static void no_unit_of_a_relu_code_is_better_off(void **state)
+{
+    (void)state;
+    bpcn_read_options o = marginal_options();
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct full_scene *s = full_scene_create(seed, seed % 2 == 0);
+        struct naive *m = naive_of(s->memory);
+        float codes[FULL * DEEP_CODE];
+        bpcn_read_info info[FULL];
+        assert_ok(bpcn_memory_infer(s->memory, s->x, s->known, FULL, &o, codes, info));
+        for (size_t i = 0; i < FULL; i++)
+            for (size_t j = 0; j < FULL; j++)
+                if (codes[i * DEEP_CODE + j] > 0)
+                    assert_true(energy_without(s, m, codes + i * DEEP_CODE, i, j) > info[i].energy - 0.2);
+        naive_free(m);
+        full_scene_free(s);
+    }
+}
+
 /* ---- without hidden layers */
 
 enum { D = 5, N = 4 };
@@ -427,6 +528,8 @@ int main(void)
         cmocka_unit_test(the_code_found_is_a_minimum),
         cmocka_unit_test(the_default_minimiser_is_never_above_adam_on_written_rows),
         cmocka_unit_test(the_default_minimiser_is_hardly_ever_above_adam_on_unseen_rows),
+        cmocka_unit_test(relu_reads_of_a_full_memory_find_what_was_written),
+        cmocka_unit_test(no_unit_of_a_relu_code_is_better_off),
         cmocka_unit_test(a_read_without_hidden_layers_is_a_mean_shift),
         cmocka_unit_test(one_gaussian_answers_with_its_mean),
         cmocka_unit_test(without_hidden_layers_the_score_is_the_mixtures_density),
