@@ -95,24 +95,41 @@ void triangle_apply_back_f64(size_t n, size_t width, const double *root, double 
         cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
 }
 
+/* Longer vectors go piece by piece: BLAS would wake threads of its own, which then keep turning
+   beside those of the team. */
+enum { PIECE = 8192 };
+
+static int piece(size_t n, size_t first)
+{
+    return (int)(n - first < PIECE ? n - first : PIECE);
+}
+
 double dot_f32(size_t n, const float *x, const float *y)
 {
-    return (double)cblas_sdot((int)n, x, 1, y, 1);
+    double sum = 0;
+    for (size_t i = 0; i < n; i += PIECE)
+        sum += (double)cblas_sdot(piece(n, i), x + i, 1, y + i, 1);
+    return sum;
 }
 
 double dot_f64(size_t n, const double *x, const double *y)
 {
-    return cblas_ddot((int)n, x, 1, y, 1);
+    double sum = 0;
+    for (size_t i = 0; i < n; i += PIECE)
+        sum += cblas_ddot(piece(n, i), x + i, 1, y + i, 1);
+    return sum;
 }
 
 void axpy_f32(size_t n, double a, const float *x, float *y)
 {
-    cblas_saxpy((int)n, (float)a, x, 1, y, 1);
+    for (size_t i = 0; i < n; i += PIECE)
+        cblas_saxpy(piece(n, i), (float)a, x + i, 1, y + i, 1);
 }
 
 void axpy_f64(size_t n, double a, const double *x, double *y)
 {
-    cblas_daxpy((int)n, a, x, 1, y, 1);
+    for (size_t i = 0; i < n; i += PIECE)
+        cblas_daxpy(piece(n, i), a, x + i, 1, y + i, 1);
 }
 
 enum { LANES = 8 }; /* independent sums, so that the compiler may use vector registers */

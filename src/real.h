@@ -29,6 +29,8 @@ typedef double real;
 /* sweep.c, weights.c */
 #define sweep_scratch REAL_NAME(sweep_scratch)
 #define sweep_mean REAL_NAME(sweep_mean)
+#define sweep_error REAL_NAME(sweep_error)
+#define sweep_add REAL_NAME(sweep_add)
 #define sweep_root REAL_NAME(sweep_root)
 #define weights_create REAL_NAME(weights_create)
 #define weights_free REAL_NAME(weights_free)

@@ -106,6 +106,34 @@ double sweep_mean(struct team *team, size_t above, size_t below, const real *mea
     return sum_of_squares(below, error);
 }
 
+void sweep_error(struct team *team, size_t above, size_t below, const real *mean, const real *z, const real *target,
+                 real *error)
+{
+    struct mean_job job = {above, below, mean, z, target, NULL, error, NULL};
+    team_run(team, error_part, &job);
+}
+
+struct add_job {
+    size_t above, below;
+    const real *gain, *error;
+    real *mean;
+};
+
+static void add_part(void *context, size_t part, size_t parts)
+{
+    struct add_job *m = context;
+    size_t first, last;
+    team_share(m->above, 4, part, parts, &first, &last);
+    for (size_t i = first; i < last; i++)
+        add_one(m->below, m->error, m->gain[i], m->mean + i * m->below);
+}
+
+void sweep_add(struct team *team, size_t above, size_t below, const real *gain, const real *error, real *mean)
+{
+    struct add_job job = {above, below, gain, error, mean};
+    team_run(team, add_part, &job);
+}
+
 struct root_job {
     size_t width;
     const real *root, *z;

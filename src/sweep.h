@@ -15,6 +15,13 @@ size_t sweep_scratch(size_t width, size_t parts);
 double sweep_mean(struct team *team, size_t above, size_t below, const real *mean, const real *z, const real *target,
                   const unsigned char *known, real *error, real *pull);
 
+/* The errors alone. Neither they nor the sum that follows depend on the number of threads. */
+void sweep_error(struct team *team, size_t above, size_t below, const real *mean, const real *z, const real *target,
+                 real *error);
+
+/* mean [above x below] += gain [above]' error [below] */
+void sweep_add(struct team *team, size_t above, size_t below, const real *gain, const real *error, real *mean);
+
 /* spread [width] = z U for U = R'R, root [width x width] = R upper triangular. Returns z U z'. */
 double sweep_root(struct team *team, size_t width, const real *root, const real *z, real *spread, real *scratch);
 

@@ -10,8 +10,8 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "linalg.h"
 #include "root.h"
+#include "sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +30,10 @@ struct update *update_create(const struct model *model)
         free(reals);
         return NULL;
     }
-    *u = (struct update){doubles,
-                         doubles + widest,
-                         doubles + 2 * widest,
-                         reals,
-                         reals + widest,
-                         reals + 2 * widest,
-                         reals + 3 * widest,
-                         0,
-                         NULL};
+    *u = (struct update){.z = doubles, .gain = doubles + widest, .work = doubles + 2 * widest, .activation = reals};
+    u->slope = reals + widest;
+    u->gain_real = reals + 2 * widest;
+    u->error = reals + 3 * widest;
     return u;
 }
 
@@ -75,13 +70,11 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
                          struct update *u)
 {
     size_t above = layer->above, below = layer->below;
-    matmul(1, above, below, u->activation, layer->mean, u->error);
-    for (size_t j = 0; j < below; j++)
-        u->error[j] = target[j] - u->error[j];
+    sweep_error(u->team, above, below, layer->mean, u->activation, target, u->error);
     double a = root_condition(above, sign * noise_variance(model, l), u->z, layer->root, u->gain, u->work);
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);
-    rank_update(1, above, below, u->gain_real, u->error, layer->mean);
+    sweep_add(u->team, above, below, u->gain_real, u->error, layer->mean);
     if (l == 0 && u->gram != NULL)
         gram_follow(u->gram, u->activation, u->gain_real);
     if (!u->deferred)

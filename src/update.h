@@ -12,6 +12,7 @@ struct update {
     real *activation, *slope, *gain_real; /* [widest] */
     real *error;                          /* [widest] */
     int deferred;                         /* 1: root_real is left to the caller, who makes many updates */
+    struct team *team;                    /* borrowed, or NULL: the caller alone */
     struct gram *gram;                    /* borrowed: of the particle's sensory layer, aimed at x0; or NULL */
 };
 

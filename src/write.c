@@ -102,6 +102,7 @@ static int writer_create(struct writer *w, struct model *model, size_t n, size_t
                    w->conditional && (n == 1 || w->block);
     if (norms_create(&w->norms, model) != 0 || !complete)
         return -1;
+    w->update->team = w->team;
     return n == 1 ? create_grams(w, blocks) : 0;
 }
 

@@ -132,6 +132,16 @@ static void check_sweep(struct team *team, size_t above, size_t below, int maske
             sum += (double)error[j] * (double)mean[i * below + j];
         assert_true(fabs(sum - (double)pull[i]) <= 1e-5 * (1 + sqrt(squares * (double)below)));
     }
+    float *alone = numbers(below, 5), *added = numbers(above * below, 6);
+    if (!masked) {
+        sweep_error(team, above, below, mean, z, target, alone);
+        assert_memory_equal(alone, error, below * sizeof *error);
+    }
+    sweep_add(team, above, below, z, target, added);
+    for (size_t j = 0; j < above * below; j++)
+        assert_near((double)added[j], (double)mean[j] + (double)z[j / below] * (double)target[j % below], 2e-7);
+    free(alone);
+    free(added);
     got = sweep_root(team, above, root, z, spread, scratch);
     double *f = calloc(above, sizeof *f);
     for (size_t i = 0; i < above; i++) {
