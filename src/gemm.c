@@ -42,11 +42,12 @@ static void panel_range(const struct panels *p, size_t j, size_t *first, size_t 
    `columns`. */
 typedef void kernel(size_t count, const float *a, size_t stride, const float *b, int add, float *out, size_t columns);
 
-/* The kernels of one kind of CPU: tiles of `most` rows, of four, and of one. */
+/* The kernels of one kind of CPU: tiles of 1 .. `most` rows. A few rows cost as much as four, so
+   what is left over goes through one tile. */
 struct kernels {
     const char *name;
     size_t most;
-    kernel *tile_most, *tile_four, *tile_one;
+    kernel *tile[MOST_ROWS];
 };
 
 #define UNROLLED _Pragma("GCC unroll 12")
@@ -66,19 +67,22 @@ static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_
         memcpy(out + r * columns, sum[r], sizeof sum[r]);
 }
 
-static void portable_four(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                          size_t columns)
-{
-    tile_portable(4, count, a, stride, b, add, out, columns);
-}
+/* A kernel for each number of rows: the compiler must know it to keep the sums in registers. */
+#define TILE(isa, target, mr)                                                                                          \
+    target static void isa##_##mr(size_t count, const float *a, size_t stride, const float *b, int add, float *out,    \
+                                  size_t columns)                                                                      \
+    {                                                                                                                  \
+        tile_##isa(mr, count, a, stride, b, add, out, columns);                                                        \
+    }
+#define TILES_4(isa, target) TILE(isa, target, 1) TILE(isa, target, 2) TILE(isa, target, 3) TILE(isa, target, 4)
+#define TILES_6(isa, target) TILES_4(isa, target) TILE(isa, target, 5) TILE(isa, target, 6)
+#define TILES_12(isa, target)                                                                                          \
+    TILES_6(isa, target)                                                                                               \
+    TILE(isa, target, 7) TILE(isa, target, 8) TILE(isa, target, 9) TILE(isa, target, 10) TILE(isa, target, 11)         \
+        TILE(isa, target, 12)
 
-static void portable_one(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                         size_t columns)
-{
-    tile_portable(1, count, a, stride, b, add, out, columns);
-}
-
-static const struct kernels portable = {"portable", 4, portable_four, portable_four, portable_one};
+TILES_4(portable, )
+static const struct kernels portable = {"portable", 4, {portable_1, portable_2, portable_3, portable_4}};
 
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2,fma")))
@@ -109,24 +113,6 @@ AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size
     }
 }
 
-AVX2 static void avx2_six(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                          size_t columns)
-{
-    tile_avx2(6, count, a, stride, b, add, out, columns);
-}
-
-AVX2 static void avx2_four(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                           size_t columns)
-{
-    tile_avx2(4, count, a, stride, b, add, out, columns);
-}
-
-AVX2 static void avx2_one(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                          size_t columns)
-{
-    tile_avx2(1, count, a, stride, b, add, out, columns);
-}
-
 AVX512 static inline __attribute__((always_inline)) void
 tile_avx512(size_t mr, size_t count, const float *a, size_t stride, const float *b, int add, float *out, size_t columns)
 {
@@ -140,26 +126,13 @@ tile_avx512(size_t mr, size_t count, const float *a, size_t stride, const float 
     UNROLLED for (size_t r = 0; r < mr; r++) _mm512_storeu_ps(out + r * columns, sum[r]);
 }
 
-AVX512 static void avx512_twelve(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                                 size_t columns)
-{
-    tile_avx512(12, count, a, stride, b, add, out, columns);
-}
-
-AVX512 static void avx512_four(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                               size_t columns)
-{
-    tile_avx512(4, count, a, stride, b, add, out, columns);
-}
-
-AVX512 static void avx512_one(size_t count, const float *a, size_t stride, const float *b, int add, float *out,
-                              size_t columns)
-{
-    tile_avx512(1, count, a, stride, b, add, out, columns);
-}
-
-static const struct kernels avx2 = {"avx2", 6, avx2_six, avx2_four, avx2_one};
-static const struct kernels avx512 = {"avx512", 12, avx512_twelve, avx512_four, avx512_one};
+TILES_6(avx2, AVX2)
+TILES_12(avx512, AVX512)
+static const struct kernels avx2 = {"avx2", 6, {avx2_1, avx2_2, avx2_3, avx2_4, avx2_5, avx2_6}};
+static const struct kernels avx512 = {"avx512",
+                                      12,
+                                      {avx512_1, avx512_2, avx512_3, avx512_4, avx512_5, avx512_6, avx512_7, avx512_8,
+                                       avx512_9, avx512_10, avx512_11, avx512_12}};
 #endif
 
 static const struct kernels *choose(void)
@@ -202,13 +175,10 @@ static void cell(kernel *run, size_t mr, const struct panels *p, size_t i, size_
 static void column(const struct kernels *kernels, const struct panels *p, size_t n, size_t j, size_t first, size_t last,
                    int add, const float *a, float *out)
 {
-    size_t i = 0;
-    for (; i + kernels->most <= n; i += kernels->most)
-        cell(kernels->tile_most, kernels->most, p, i, j, first, last, add, a, out);
-    for (; i + 4 <= n; i += 4)
-        cell(kernels->tile_four, 4, p, i, j, first, last, add, a, out);
-    for (; i < n; i++)
-        cell(kernels->tile_one, 1, p, i, j, first, last, add, a, out);
+    for (size_t i = 0; i < n; i += kernels->most) {
+        size_t mr = n - i < kernels->most ? n - i : kernels->most;
+        cell(kernels->tile[mr - 1], mr, p, i, j, first, last, add, a, out);
+    }
 }
 
 void panels_multiply(const struct panels *p, size_t n, const float *a, float *out)
