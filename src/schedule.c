@@ -19,7 +19,7 @@ static const struct step smooth_read[] = {
    sought; then the kink is bent in while some variance is left. */
 static const struct step relu_read[] = {
     {0.03, 1, {40, 1}, 0},           {0.001, 1, {40, 0.1}, 0},
-    {0.001, 0.3, {100, 0.02}, 0},    {0.001, 0, {60, 0.03}, 1e-4},
+    {0.001, 0.3, {400, 0.02}, 0},    {0.001, 0, {100, 0.03}, 1e-4},
     {0.0003, 0, {40, 0.1}, 1e-4},    {0.0001, 0, {40, 0.1}, 1e-4},
     {0, 0, {400, 0}, 1e-4}};
 
