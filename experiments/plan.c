@@ -378,26 +378,22 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* The paper's objective is there to be compared with, and takes ten times the evaluations on white noise. */
-static size_t limit_of(const struct plan *p, enum cell_kind kind, bpcn_objective objective)
-{
-    if (kind != CELL_RECALL)
-        return 0;
-    int slow = p->tier == TIER_PAPER && objective == BPCN_OBJECTIVE_PAPER;
-    return p->limit == 0 && slow ? PAPER_QUERIES : p->limit;
-}
-
+/* The paper's objective is there to be compared with, and takes ten times the evaluations on white
+   noise: at the paper's sizes one seed and some of the images must do. */
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)
 {
     const struct row *r = &t->row[row];
-    if (r->most > 0 && t->lengths[column] > r->most)
+    int compared = p->tier == TIER_PAPER && r->objective == BPCN_OBJECTIVE_PAPER;
+    if ((r->most > 0 && t->lengths[column] > r->most) || (compared && seed > 0))
         return 0;
     *cell = (struct cell){.kind = t->kind,
                           .spec = r->spec,
                           .length = t->lengths[column],
                           .task = t->task,
                           .objective = r->objective,
-                          .limit = limit_of(p, t->kind, r->objective)};
+                          .limit = t->kind != CELL_RECALL      ? 0
+                                   : p->limit == 0 && compared ? PAPER_QUERIES
+                                                               : p->limit};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;
