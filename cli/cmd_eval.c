@@ -28,7 +28,7 @@ static const char usage[] =
     "  --tasks LIST           default white0.2,drop0.25,mask0.25\n"
     "  --seed N               draws the prior and the corruptions; default 0\n"
     "  --forget-every K --beta B   forget by B after every K writes; default never\n"
-    "  --objective NAME       default, or paper: the paper's objective of a read\n"
+    "  --objective NAME       of a read: recall (default), marginal, or paper\n"
     "  --minimizer NAME       default, or adam: the paper's minimiser and schedule\n"
     "  --metric NAME          mhn: euclidean (default) or dot\n"
     "  --recall NAME          mhn: gradient (default, the paper's) or step\n"
@@ -142,7 +142,7 @@ static int word_of(const char *text, const char *what, const char *const *words,
 static int take_word(struct request *r, int option, const char *text, struct failure *failure)
 {
     static const char *const activations[] = {"gelu", "relu", "tanh", "linear", NULL};
-    static const char *const objectives[] = {"default", "marginal", "paper", NULL};
+    static const char *const objectives[] = {"default", "marginal", "paper", "recall", NULL};
     static const char *const minimizers[] = {"default", "adam", NULL};
     static const char *const metrics[] = {"dot", "euclidean", NULL};
     static const char *const recalls[] = {"step", "gradient", NULL};

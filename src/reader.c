@@ -27,7 +27,7 @@ static double share_written(const struct model *model)
     return fmax(0, 1 - trace / sum);
 }
 
-/* What was written is recalled, so it is explained better than anything new (docs/MODEL.md). */
+/* A read assumes that its answer was written (docs/MODEL.md). */
 static struct weighing recall_weighing(const struct model *model)
 {
     return (struct weighing){0.1, fmax(0.1, sqrt(share_written(model)))};
