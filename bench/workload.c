@@ -48,10 +48,17 @@ static double per_evaluation_bytes(const struct workload *w, size_t rows)
     return (gram ? 8 * triangle : 4 * d * h) + 4 * (LAYERS - 1) * h * h + 4 * LAYERS * triangle;
 }
 
-static double per_evaluation_flops(const struct workload *w)
+/* What a query of a batch needs: its evaluations; beside each, the products of the preconditioner, one in
+   the lowest layer and three in each above; and its share of making that: the inner products of the means
+   and of the roots, two products and an inverse for each upper layer, and an inverse for each of three levels
+   of annealing. */
+static double per_query_flops(const struct workload *w, double evaluations)
 {
     double h = (double)w->hidden, d = (double)w->dim;
-    return 4 * (d * h + (LAYERS - 1) * h * h) + 2 * LAYERS * h * h;
+    double evaluate = 4 * (d * h + (LAYERS - 1) * h * h) + 2 * LAYERS * h * h;
+    double apply = 2 * h * h * (1 + 3 * (LAYERS - 1));
+    double make = h * h * (2 * d + 2 * (LAYERS - 1) * h + 2 * LAYERS * h + 5 * (LAYERS - 1) * h + 3 * h);
+    return evaluations * (evaluate + apply) + (double)w->particles * make / (double)w->queries;
 }
 
 static int create(struct bench *b)
@@ -123,11 +130,11 @@ static int time_read(struct bench *b, size_t n, int masked, double *ms, double *
 
 static int time_reads(struct bench *b, struct timings *t)
 {
-    t->read_flops = per_evaluation_flops(b->w);
     make_queries(b);
     if (time_read(b, 1, 1, &t->single_ms, &t->single_evals) ||
         time_read(b, b->w->queries, 1, &t->batch_ms, &t->batch_evals))
         return -1;
+    t->read_flops = per_query_flops(b->w, t->batch_evals);
     make_noisy(b);
     return time_read(b, b->w->queries, 0, &t->auto_ms, &t->auto_evals);
 }

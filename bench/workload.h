@@ -18,7 +18,7 @@ struct timings {
     double single_ms, single_evals;  /* hetero read of one query */
     double paper_write_ms, paper_hetero_ms, paper_auto_ms; /* per row or query, scaled up to the full schedule */
     double write_bytes;              /* that one evaluation of a write must touch */
-    double read_flops;               /* of one evaluation of one query */
+    double read_flops;               /* of one query of the batch */
     size_t bytes;
 };
 

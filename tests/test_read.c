@@ -125,6 +125,24 @@ static void written_pictures_are_recalled_from_their_left_half(void **state)
     check_recall_from_half(1, BPCN_TANH);
 }
 
+/* A read assumes that its answer was written, so it trusts what is known more than the density of
+   what is still to come would. */
+static void written_pictures_are_recalled_better_than_by_the_density(void **state)
+{
+    (void)state;
+    struct scene *s = scene_create(1, BPCN_GELU);
+    unsigned char known[STORED * PICTURE];
+    float out[STORED * PICTURE];
+    bpcn_read_options density = bpcn_read_options_default();
+    density.objective = BPCN_OBJECTIVE_MARGINAL;
+    left_half(STORED, known);
+    assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, NULL, out, NULL));
+    double recall = error_where_unknown(STORED, known, s->x, out);
+    assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, &density, out, NULL));
+    assert_true(recall < 0.2 * error_where_unknown(STORED, known, s->x, out)); /* a hundredth */
+    scene_free(s);
+}
+
 static void recall_works_with_the_papers_minimiser(void **state)
 {
     (void)state;
@@ -411,6 +429,7 @@ int main(void)
         cmocka_unit_test(written_pictures_are_recalled_from_themselves),
         cmocka_unit_test(written_pictures_are_recalled_from_noise),
         cmocka_unit_test(written_pictures_are_recalled_from_their_left_half),
+        cmocka_unit_test(written_pictures_are_recalled_better_than_by_the_density),
         cmocka_unit_test(recall_works_with_the_papers_minimiser),
         cmocka_unit_test(entries_said_to_be_known_come_back_as_they_are),
         cmocka_unit_test(unknown_entries_are_never_looked_at),
