@@ -208,8 +208,9 @@ static void html_heading(FILE *file, const struct plan *plan, const struct prove
         "paper defines it; <b>nearest</b> keeps every image and is the opponent to beat. Figures are mean squared "
         "errors "
         "on the scale [-1, 1], ± the standard deviation over seeds. Green is better than the paper, amber is worse by "
-        "more than its deviation plus 10 %.</p>\n",
+        "more than its deviation plus 10 %.",
         file);
+    fprintf(file, "%s</p>\n", comparison_text(plan));
     if (plan->tier == TIER_QUICK)
         fputs("<p><b>This is the quick tier:</b> small networks and short sequences, to see that everything runs. The "
               "paper's figures do not apply and are left out.</p>\n",

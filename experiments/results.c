@@ -71,6 +71,13 @@ const char *experiment_text(const char *experiment)
     return "";
 }
 
+const char *comparison_text(const struct plan *plan)
+{
+    return plan->tier != TIER_PAPER ? ""
+                                    : " Rows of the paper's objective: the first seed, and at most 128 images, spread "
+                                      "evenly over those written.";
+}
+
 const char *const *figure_measures(enum cell_kind kind)
 {
     static const char *const oneshot[] = {"before_white0",   "before_white0.2",
@@ -256,12 +263,13 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
         return -1;
     fprintf(file, "# %s\n\n%s\n", experiment, experiment_text(experiment));
     for (size_t k = 0; k < plan->tables; k++)
-        if (strcmp(plan->table[k].experiment, experiment) == 0)
+        if (strcmp(plan->table[k].experiment, experiment) == 0 && table_there(list, plan, &plan->table[k]))
             markdown_table(file, list, plan, &plan->table[k]);
     markdown_worse(file, list, plan, experiment);
     fprintf(file,
             "\n---\nMade by `%s` with bayespcn %s on %s, %s; %.2f hours of computing. Mean ± standard deviation "
-            "over seeds.\n",
-            p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600);
+            "over seeds.%s\n",
+            p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600,
+            comparison_text(plan));
     return close_output(file, name, failure);
 }

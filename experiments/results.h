@@ -35,6 +35,9 @@ int plot_name(const struct table *table, char *name, size_t room);
 /* What an experiment shows, in a sentence or two. */
 const char *experiment_text(const char *experiment);
 
+/* How much of the paper's objective the tier computes: a sentence, or "". */
+const char *comparison_text(const struct plan *plan);
+
 /* The numbers that the cells of a figure hold, by name, NULL-terminated; NULL for tables of recalls. */
 const char *const *figure_measures(enum cell_kind kind);
 
