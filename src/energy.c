@@ -16,15 +16,13 @@ bpcn_status core_energy(const struct model *model, const struct energy_request *
     if (reader_create(&r, model, &read) == 0 && work != NULL) {
         for (size_t i = 0; i < request->n; i++) {
             const unsigned char *const *known = request->known ? r.problem->known + i : NULL;
-            struct batch batch = {1,
-                                  r.problem->x0 + i,
-                                  known,
-                                  r.problem->count + i,
-                                  &extra,
-                                  (const real *)request->codes + i * code,
-                                  0,
-                                  NULL,
-                                  r.problem->weighing};
+            struct batch batch = {.n = 1,
+                                  .x0 = r.problem->x0 + i,
+                                  .known = known,
+                                  .count = r.problem->count + i,
+                                  .extra = &extra,
+                                  .h = (const real *)request->codes + i * code,
+                                  .weighing = r.problem->weighing};
             mixture_evaluate(model, &batch, work, &request->energy[i],
                              request->grad ? (real *)request->grad + i * code : NULL,
                              request->grad_x ? (real *)request->grad_x + i * dim : NULL, NULL);

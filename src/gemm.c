@@ -78,8 +78,8 @@ static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_
 #define TILES_6(isa, target) TILES_4(isa, target) TILE(isa, target, 5) TILE(isa, target, 6)
 #define TILES_12(isa, target)                                                                                          \
     TILES_6(isa, target)                                                                                               \
-    TILE(isa, target, 7) TILE(isa, target, 8) TILE(isa, target, 9) TILE(isa, target, 10) TILE(isa, target, 11)         \
-        TILE(isa, target, 12)
+    TILE(isa, target, 7)                                                                                               \
+    TILE(isa, target, 8) TILE(isa, target, 9) TILE(isa, target, 10) TILE(isa, target, 11) TILE(isa, target, 12)
 
 TILES_4(portable, )
 static const struct kernels portable = {"portable", 4, {portable_1, portable_2, portable_3, portable_4}};

@@ -139,17 +139,24 @@ static void multiply_layer(const struct model *model, const struct weights *weig
                            const struct batch *batch, struct workspace *work, int with_gradient)
 {
     size_t n = batch->n, above = model->width[l + 1], below = model->width[l];
-    weights_down(weights, l, n, work->z, work->error);
+    int direct = l > 0 || batch->inner == NULL;
+    if (!direct)
+        inner_multiply(batch->inner, batch->lane, n, batch->inner_rows, work->z, work->squares, work->pull);
+    else
+        weights_down(weights, l, n, work->z, work->error);
     weights_spread(weights, l, n, work->z, work->factor);
     for (size_t i = 0; i < n; i++) {
+        work->leverage[i] = sum_of_squares(above, work->factor + i * above);
+        if (!direct)
+            continue;
         subtract_from(below, row_of(model, batch, l, i), mask_of(batch, l, i), work->error + i * below);
         work->squares[i] = sum_of_squares(below, work->error + i * below);
-        work->leverage[i] = sum_of_squares(above, work->factor + i * above);
     }
     if (!with_gradient)
         return;
     weights_back(weights, l, n, work->factor, work->spread);
-    weights_up(weights, l, n, work->error, work->pull);
+    if (direct)
+        weights_up(weights, l, n, work->error, work->pull);
 }
 
 /* -log density of `count` normal numbers with variance s whose squares add up to `squares`. */

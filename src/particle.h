@@ -6,6 +6,7 @@
 #define BPCN_PARTICLE_H
 
 #include "gram.h"
+#include "inner.h"
 #include "model.h"
 #include "real.h"
 #include "team.h"
@@ -22,6 +23,9 @@ struct batch {
     int expected;                      /* 1: the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead */
     const double *leak;                /* [n]: slope of ReLU below zero, or NULL: none */
     const struct weighing *weighing;
+    const struct inner *inner; /* of the sensory layer, for a batch with weights; NULL: none */
+    const size_t *inner_rows;  /* [n]: its names of the rows */
+    size_t lane;               /* its name of the thread */
 };
 
 /* How one layer fits, for one row. */

@@ -108,8 +108,17 @@ void problem_evaluate(struct problem *p, size_t lane, size_t n, const size_t *ro
                       real *grad, double *responsibility)
 {
     struct lane *mine = &p->lane[lane];
-    struct batch batch = {n,          mine->x0,   p->known ? mine->known : NULL, mine->count, mine->extra, codes, 0,
-                          mine->leak, p->weighing};
+    struct batch batch = {.n = n,
+                          .x0 = mine->x0,
+                          .known = p->known ? mine->known : NULL,
+                          .count = mine->count,
+                          .extra = mine->extra,
+                          .h = codes,
+                          .leak = mine->leak,
+                          .weighing = p->weighing,
+                          .inner = p->particle == p->inner_particle ? p->inner : NULL,
+                          .inner_rows = rows,
+                          .lane = lane};
     for (size_t i = 0; i < n; i++) {
         mine->x0[i] = p->x0[rows[i]];
         mine->count[i] = p->count[rows[i]];

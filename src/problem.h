@@ -29,7 +29,9 @@ struct problem {
     double *extra;               /* [rows]: variance added to s_0, set by the stages */
     double *leak;                /* [rows]: ReLU's slope below zero, set by the stages */
     const struct weighing *weighing;
-    struct fit *fit;          /* [rows x (layers + 1)]: of the point evaluated last (one particle only) */
+    struct fit *fit;     /* [rows x (layers + 1)]: of the point evaluated last (one particle only) */
+    struct inner *inner; /* of the sensory layer of one particle, or NULL; borrowed */
+    const struct particle *inner_particle;
     struct weights **weights; /* [particles]: made when wanted, or NULL */
     struct team *team;
     size_t lanes;

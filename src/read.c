@@ -313,6 +313,23 @@ static struct preconditioner *make_preconditioner(const struct reader *r, const 
                                  same_mask(r->request, dim) ? r->request->known : NULL, share, p->weighing, p->team);
 }
 
+/* Layer 0 of the particle through inner products, where all rows know the same and are enough; out of
+   memory for that, it goes without. */
+static void make_inner(struct reader *r, const struct particle *particle)
+{
+    struct problem *p = r->problem;
+    const struct layer *layer = &particle->layer[0];
+    inner_free(p->inner);
+    p->inner = NULL;
+    if (r->model->options.layers == 0 || !inner_pays(layer->above, layer->below, p->rows) ||
+        !same_mask(r->request, layer->below))
+        return;
+    p->inner = inner_create(layer, r->request->known, p->rows, p->lanes, BATCH);
+    p->inner_particle = particle;
+    if (p->inner != NULL)
+        inner_aim(p->inner, p->x0);
+}
+
 /* Minimises the rows of t->subset in the particle chosen, all from its start, and keeps what is
    better. */
 static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows, int first)
@@ -426,6 +443,7 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     if (rows == 0 || status != BPCN_OK)
         return status;
     norms_compute(r->model, particle, &s->norms);
+    make_inner(r, particle);
     preconditioner_free(s->preconditioner);
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
     s->preconditioned = particle;
@@ -498,18 +516,37 @@ static void count_weights(struct reader *r)
             r->outcome[i].energy -= r->model->log_weights[r->particle[i]];
 }
 
-/* The codes of all rows: particle by particle from the heaviest, then under the mixture. */
+/* The particles but the heaviest: roughly, which tells whether one of them wins, and exactly where one does. */
+static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
+{
+    int rough = s->rough;
+    bpcn_status status = BPCN_OK;
+    s->rough = 1;
+    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
+        if (k != heaviest)
+            status = search_particle(r, s, t, k, 0);
+    s->rough = rough;
+    memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
+    memset(r->problem->leak, 0, r->request->n * sizeof *r->problem->leak);
+    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++) {
+        size_t rows = 0;
+        for (size_t i = 0; k != heaviest && i < r->request->n; i++)
+            if (r->particle[i] == k)
+                t->subset[rows++] = i;
+        status = polish_rows(r, s, t, &r->model->particles[k], rows);
+    }
+    return status;
+}
+
+/* The codes of all rows: in the heaviest particle, in the others, then under the mixture. */
 static bpcn_status infer(struct reader *r, struct search *s, struct trial *t)
 {
     size_t heaviest = model_heaviest(r->model);
     bpcn_status status = search_particle(r, s, t, heaviest, 1);
-    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
-        if (k != heaviest)
-            status = search_particle(r, s, t, k, 0);
+    if (status == BPCN_OK)
+        status = search_others(r, s, t, heaviest);
     if (status != BPCN_OK)
         return status;
-    memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
-    memset(r->problem->leak, 0, r->request->n * sizeof *r->problem->leak);
     for (size_t i = 0; i < r->request->n; i++)
         r->decided[i] = (unsigned char)decided(r, i);
     return polish(r, s, t, 0);
@@ -529,6 +566,8 @@ static bpcn_status iterate_modes(struct reader *r, struct search *s, struct tria
             moved = fmax(moved, fabs((double)(r->x[j] - before[j])));
         if (moved <= 1e-4)
             break;
+        if (r->problem->inner != NULL)
+            inner_aim(r->problem->inner, r->problem->x0);
         s->rough = round == 1;
         status = polish(r, s, t, 1);
     }
@@ -555,6 +594,8 @@ static bpcn_status search(struct reader *r)
     if (status == BPCN_OK)
         count_weights(r);
     preconditioner_free(s.preconditioner);
+    inner_free(r->problem->inner);
+    r->problem->inner = NULL;
     trial_free(&t);
     norms_free(&s.norms);
     return status;

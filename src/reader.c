@@ -180,7 +180,7 @@ static void answer_mixed(struct reader *r, size_t i, int all)
     double energy, count = (double)dim, nothing = 0;
     struct workspace *work = r->problem->lane[0].work;
     const real *row = r->x + i * dim, *code = r->codes + i * model->code_dim;
-    struct batch batch = {1, &row, NULL, &count, &nothing, code, 0, NULL, &the_density};
+    struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &nothing, .h = code, .weighing = &the_density};
     for (size_t k = 0; k < model->options.particles; k++) {
         particle_predict(model, &model->particles[k], 1, code, work, r->predictions + k * dim);
         particle_evaluate(model, &model->particles[k], &batch, work, &energy, NULL, NULL, fit_of(r, k));

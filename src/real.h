@@ -40,6 +40,11 @@ typedef double real;
 #define weights_back REAL_NAME(weights_back)
 /* gram.c */
 #define gram_pays REAL_NAME(gram_pays)
+#define inner_aim REAL_NAME(inner_aim)
+#define inner_create REAL_NAME(inner_create)
+#define inner_free REAL_NAME(inner_free)
+#define inner_multiply REAL_NAME(inner_multiply)
+#define inner_pays REAL_NAME(inner_pays)
 #define gram_create REAL_NAME(gram_create)
 #define gram_free REAL_NAME(gram_free)
 #define gram_fill REAL_NAME(gram_fill)

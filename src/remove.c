@@ -48,7 +48,14 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
 {
     struct remover *r = context;
     double count = (double)r->model->width[0];
-    struct batch batch = {1, &r->x, NULL, &count, &r->extra, points, r->expected, &r->leak, &the_density};
+    struct batch batch = {.n = 1,
+                          .x0 = &r->x,
+                          .count = &count,
+                          .extra = &r->extra,
+                          .h = points,
+                          .expected = r->expected,
+                          .leak = &r->leak,
+                          .weighing = &the_density};
     (void)n;
     (void)rows;
     particle_evaluate(r->model, r->particle, &batch, r->work, energy, grad, NULL, r->fit);

@@ -111,7 +111,13 @@ static void evaluate_row(void *context, size_t n, const size_t *rows, const real
 {
     struct writer *w = context;
     double count = (double)w->model->width[0];
-    struct batch batch = {1, &w->row, NULL, &count, &w->extra, points, 0, &w->leak, &the_density};
+    struct batch batch = {.n = 1,
+                          .x0 = &w->row,
+                          .count = &count,
+                          .extra = &w->extra,
+                          .h = points,
+                          .leak = &w->leak,
+                          .weighing = &the_density};
     (void)n;
     (void)rows;
     particle_evaluate(w->model, w->particle, &batch, w->work, energy, grad, NULL, w->fit);

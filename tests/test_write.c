@@ -226,7 +226,7 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     struct gram *gram = gram_create(layer->above, layer->below, NULL);
     struct update *update = update_create(m->model);
     struct workspace *work = workspace_create(m->model, 1, 0, NULL);
-    struct batch batch = {1, &row, NULL, &count, &extra, code, 0, NULL, &the_density};
+    struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .weighing = &the_density};
     pictures(&dice, ROWS, x);
     gram_fill(gram, layer);
     update->gram = gram;
