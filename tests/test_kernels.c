@@ -224,6 +224,58 @@ static void the_gram_matrix_gives_the_errors_of_its_mean(void **state)
     }
 }
 
+/* |e|^2 and e R' of one row of a batch, over the known entries, against loops in double. */
+static void check_inner_row(const struct layer *layer, const unsigned char *mask, const float *x, const float *z,
+                            double squares, const float *pull)
+{
+    const float *mean = layer->mean;
+    double want = 0, *e = room(layer->below, sizeof *e);
+    for (size_t j = 0; j < layer->below; j++) {
+        e[j] = (double)x[j];
+        for (size_t i = 0; i < layer->above; i++)
+            e[j] -= (double)z[i] * (double)mean[i * layer->below + j];
+        e[j] = mask == NULL || mask[j] ? e[j] : 0;
+        want += e[j] * e[j];
+    }
+    assert_near(squares, want, 1e-11 * (1 + want));
+    for (size_t i = 0; i < layer->above; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < layer->below; j++)
+            sum += e[j] * (double)mean[i * layer->below + j];
+        assert_near((double)pull[i], sum, 1e-12 + 1e-7 * fabs(sum)); /* rounded to float32 */
+    }
+    free(e);
+}
+
+static void inner_products_give_the_errors_of_a_batch(void **state)
+{
+    enum { ABOVE = 17, BELOW = 150, ROWS = 7, LANES = 2 };
+    (void)state;
+    float *mean = numbers(ABOVE * BELOW, 6), *z = numbers(ROWS * ABOVE, 7), *x = numbers(ROWS * BELOW, 8);
+    struct layer layer = {.above = ABOVE, .below = BELOW, .mean = mean};
+    unsigned char half[BELOW];
+    const float *rows[ROWS];
+    for (size_t j = 0; j < BELOW; j++)
+        half[j] = j % 3 != 0;
+    for (size_t i = 0; i < ROWS; i++)
+        rows[i] = x + i * BELOW;
+    for (int masked = 0; masked <= 1; masked++) {
+        const unsigned char *mask = masked ? half : NULL;
+        static const size_t named[] = {5, 0, 6};
+        struct inner *inner = inner_create(&layer, mask, ROWS, LANES, 3);
+        float pull[3 * ABOVE];
+        double squares[3];
+        inner_aim(inner, rows);
+        inner_multiply(inner, LANES - 1, 3, named, z, squares, pull);
+        for (size_t i = 0; i < 3; i++)
+            check_inner_row(&layer, mask, rows[named[i]], z + i * ABOVE, squares[i], pull + i * ABOVE);
+        inner_free(inner);
+    }
+    free(mean);
+    free(z);
+    free(x);
+}
+
 /* |e|^2 at z by a G that has followed many updates, and by one made anew. */
 static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
 {
@@ -365,6 +417,7 @@ int main(void)
         cmocka_unit_test(sweeps_equal_loops_in_double),
         cmocka_unit_test(the_gram_matrix_gives_the_errors_of_its_mean),
         cmocka_unit_test(the_gram_matrix_follows_the_updates_of_its_mean),
+        cmocka_unit_test(inner_products_give_the_errors_of_a_batch),
         cmocka_unit_test(a_team_does_every_part_once_and_waits_for_all),
         cmocka_unit_test(shares_cover_everything_once),
         cmocka_unit_test(the_preconditioner_is_symmetric_and_positive),
