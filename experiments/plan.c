@@ -378,12 +378,18 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* The paper's objective is there to be compared with, and takes ten times the evaluations on white
-   noise: at the paper's sizes one seed and some of the images must do. */
+/* GPCN and the paper's objective are there to be compared with, and take ten times the evaluations of
+   anything else: at the paper's sizes one seed and some of the images must do. */
+static int only_compared(const struct row *r)
+{
+    return r->objective == BPCN_OBJECTIVE_PAPER || r->spec.kind == METHOD_GPCN_OFFLINE ||
+           r->spec.kind == METHOD_GPCN_ONLINE;
+}
+
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)
 {
     const struct row *r = &t->row[row];
-    int compared = p->tier == TIER_PAPER && r->objective == BPCN_OBJECTIVE_PAPER;
+    int compared = p->tier == TIER_PAPER && only_compared(r);
     if ((r->most > 0 && t->lengths[column] > r->most) || (compared && seed > 0))
         return 0;
     *cell = (struct cell){.kind = t->kind,
@@ -392,7 +398,7 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
                           .task = t->task,
                           .objective = r->objective,
                           .limit = t->kind != CELL_RECALL      ? 0
-                                   : p->limit == 0 && compared ? PAPER_QUERIES
+                                   : p->limit == 0 && compared ? COMPARED_QUERIES
                                                                : p->limit};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);

@@ -73,9 +73,10 @@ const char *experiment_text(const char *experiment)
 
 const char *comparison_text(const struct plan *plan)
 {
-    return plan->tier != TIER_PAPER ? ""
-                                    : " Rows of the paper's objective: the first seed, and at most 128 images, spread "
-                                      "evenly over those written.";
+    return plan->tier != TIER_PAPER
+               ? ""
+               : " Rows of the paper's objective and of GPCN: the first seed, and at most 128 images, spread "
+                 "evenly over those written.";
 }
 
 const char *const *figure_measures(enum cell_kind kind)
