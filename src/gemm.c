@@ -1,7 +1,8 @@
 /*
  * Products with panels (see gemm.h). The kernel keeps a tile of `mr` rows by 16 columns in vector
  * registers and runs down k; k is cut into stretches so that a panel's stretch stays in the first
- * cache while all rows pass over it.
+ * cache while all rows pass over it. A stretch of the rows is first put into the order in which the
+ * kernels read it, once for all panels; it stays in the second cache.
  */
 #include "gemm.h"
 
@@ -11,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-enum { LANES = 16, STRETCH = 256, MOST_ROWS = 12 };
+enum { LANES = 16, STRETCH = 256, MOST_ROWS = 12, CHUNK = 132 };
 
 size_t panels_entries(size_t rows, size_t columns)
 {
@@ -38,9 +39,8 @@ static void panel_range(const struct panels *p, size_t j, size_t *first, size_t 
     *last = p->shape == PANEL_UPPER && j + LANES < p->rows ? j + LANES : p->rows;
 }
 
-/* A kernel: out [mr x 16] (+)= a [mr x count] * b [count x 16]; a's rows are `stride` apart, out's
-   `columns`. */
-typedef void kernel(size_t count, const float *a, size_t stride, const float *b, int add, float *out, size_t columns);
+/* A kernel: out [mr x 16] (+)= a [count x mr]' * b [count x 16]; out's rows are `columns` apart. */
+typedef void kernel(size_t count, const float *a, const float *b, int add, float *out, size_t columns);
 
 /* The kernels of one kind of CPU: tiles of 1 .. `most` rows. A few rows cost as much as four, so
    what is left over goes through one tile. */
@@ -52,8 +52,8 @@ struct kernels {
 
 #define UNROLLED _Pragma("GCC unroll 12")
 
-static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a, size_t stride,
-                                                                const float *b, int add, float *out, size_t columns)
+static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a, const float *b,
+                                                                int add, float *out, size_t columns)
 {
     float sum[4][LANES];
     for (size_t r = 0; r < mr; r++)
@@ -62,17 +62,16 @@ static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < mr; r++)
             for (size_t j = 0; j < LANES; j++)
-                sum[r][j] += a[r * stride + k] * b[k * LANES + j];
+                sum[r][j] += a[k * mr + r] * b[k * LANES + j];
     for (size_t r = 0; r < mr; r++)
         memcpy(out + r * columns, sum[r], sizeof sum[r]);
 }
 
 /* A kernel for each number of rows: the compiler must know it to keep the sums in registers. */
 #define TILE(isa, target, mr)                                                                                          \
-    target static void isa##_##mr(size_t count, const float *a, size_t stride, const float *b, int add, float *out,    \
-                                  size_t columns)                                                                      \
+    target static void isa##_##mr(size_t count, const float *a, const float *b, int add, float *out, size_t columns)   \
     {                                                                                                                  \
-        tile_##isa(mr, count, a, stride, b, add, out, columns);                                                        \
+        tile_##isa(mr, count, a, b, add, out, columns);                                                                \
     }
 #define TILES_4(isa, target) TILE(isa, target, 1) TILE(isa, target, 2) TILE(isa, target, 3) TILE(isa, target, 4)
 #define TILES_6(isa, target) TILES_4(isa, target) TILE(isa, target, 5) TILE(isa, target, 6)
@@ -88,7 +87,7 @@ static const struct kernels portable = {"portable", 4, {portable_1, portable_2, 
 #define AVX2 __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f")))
 
-AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const float *a, size_t stride,
+AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const float *a,
                                                                  const float *b, int add, float *out, size_t columns)
 {
     __m256 left[6], right[6];
@@ -101,7 +100,7 @@ AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size
         __m256 b0 = _mm256_loadu_ps(b + k * LANES), b1 = _mm256_loadu_ps(b + k * LANES + 8);
         UNROLLED for (size_t r = 0; r < mr; r++)
         {
-            __m256 x = _mm256_broadcast_ss(a + r * stride + k);
+            __m256 x = _mm256_broadcast_ss(a + k * mr + r);
             left[r] = _mm256_fmadd_ps(x, b0, left[r]);
             right[r] = _mm256_fmadd_ps(x, b1, right[r]);
         }
@@ -114,14 +113,13 @@ AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size
 }
 
 AVX512 static inline __attribute__((always_inline)) void
-tile_avx512(size_t mr, size_t count, const float *a, size_t stride, const float *b, int add, float *out, size_t columns)
+tile_avx512(size_t mr, size_t count, const float *a, const float *b, int add, float *out, size_t columns)
 {
     __m512 sum[MOST_ROWS];
     UNROLLED for (size_t r = 0; r < mr; r++) sum[r] = add ? _mm512_loadu_ps(out + r * columns) : _mm512_setzero_ps();
     for (size_t k = 0; k < count; k++) {
         __m512 row = _mm512_loadu_ps(b + k * LANES);
-        UNROLLED for (size_t r = 0; r < mr; r++) sum[r] =
-            _mm512_fmadd_ps(_mm512_set1_ps(a[r * stride + k]), row, sum[r]);
+        UNROLLED for (size_t r = 0; r < mr; r++) sum[r] = _mm512_fmadd_ps(_mm512_set1_ps(a[k * mr + r]), row, sum[r]);
     }
     UNROLLED for (size_t r = 0; r < mr; r++) _mm512_storeu_ps(out + r * columns, sum[r]);
 }
@@ -151,49 +149,69 @@ const char *panels_kernel(void)
     return choose()->name;
 }
 
-/* Rows [i, i + mr) and the panel at column j, over the stretch [first, last) of k. The last panel
-   may be narrower than its kernel: that one goes through a tile of its own. */
-static void cell(kernel *run, size_t mr, const struct panels *p, size_t i, size_t j, size_t first, size_t last, int add,
+/* The panel at column j times mr rows that were put in order, out at their first. The last panel may
+   be narrower than its kernel: that one goes through a tile of its own. */
+static void cell(kernel *run, size_t mr, const struct panels *p, size_t j, size_t first, size_t last, int add,
                  const float *a, float *out)
 {
-    const float *rows = a + i * p->rows + first, *panel = p->data + j * p->rows + first * LANES;
+    const float *panel = p->data + j * p->rows + first * LANES;
     size_t width = p->columns - j;
-    out += i * p->columns + j;
+    out += j;
     if (width >= LANES) {
-        run(last - first, rows, p->rows, panel, add, out, p->columns);
+        run(last - first, a, panel, add, out, p->columns);
         return;
     }
     float tile[MOST_ROWS * LANES] = {0};
     for (size_t r = 0; r < mr; r++)
         memcpy(tile + r * LANES, out + r * p->columns, width * sizeof *out);
-    run(last - first, rows, p->rows, panel, add, tile, LANES);
+    run(last - first, a, panel, add, tile, LANES);
     for (size_t r = 0; r < mr; r++)
         memcpy(out + r * p->columns, tile + r * LANES, width * sizeof *out);
 }
 
-/* All rows for one panel and stretch. */
-static void column(const struct kernels *kernels, const struct panels *p, size_t n, size_t j, size_t first, size_t last,
-                   int add, const float *a, float *out)
+static size_t least(size_t a, size_t b)
 {
-    for (size_t i = 0; i < n; i += kernels->most) {
-        size_t mr = n - i < kernels->most ? n - i : kernels->most;
-        cell(kernels->tile[mr - 1], mr, p, i, j, first, last, add, a, out);
+    return a < b ? a : b;
+}
+
+/* Columns start .. start + count of n rows, tile by tile, each tile column by column. */
+static void put_in_order(size_t most, size_t n, size_t count, const float *a, size_t stride, float *out)
+{
+    for (size_t i = 0; i < n; i += most) {
+        size_t mr = least(most, n - i);
+        for (size_t r = 0; r < mr; r++)
+            for (size_t k = 0; k < count; k++)
+                out[i * count + k * mr + r] = a[(i + r) * stride + k];
+    }
+}
+
+/* One stretch of k for up to CHUNK rows and all panels. */
+static void stretch(const struct kernels *kernels, const struct panels *p, size_t n, size_t start, const float *a,
+                    float *out)
+{
+    float ordered[CHUNK * STRETCH];
+    size_t count = least(STRETCH, p->rows - start);
+    put_in_order(kernels->most, n, count, a + start, p->rows, ordered);
+    for (size_t j = 0; j < p->columns; j += LANES) {
+        size_t first, last;
+        panel_range(p, j, &first, &last);
+        int add = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
+        first = first > start ? first : start;
+        last = least(last, start + count);
+        for (size_t i = 0; first < last && i < n; i += kernels->most) {
+            size_t mr = least(kernels->most, n - i);
+            cell(kernels->tile[mr - 1], mr, p, j, first, last, add, ordered + i * count + (first - start) * mr,
+                 out + i * p->columns);
+        }
     }
 }
 
 void panels_multiply(const struct panels *p, size_t n, const float *a, float *out)
 {
     const struct kernels *kernels = choose();
-    for (size_t start = 0; start < p->rows; start += STRETCH)
-        for (size_t j = 0; j < p->columns; j += LANES) {
-            size_t first, last, end = start + STRETCH;
-            panel_range(p, j, &first, &last);
-            int add = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
-            first = first > start ? first : start;
-            last = last < end ? last : end;
-            if (first < last)
-                column(kernels, p, n, j, first, last, add, a, out);
-        }
+    for (size_t i = 0; i < n; i += CHUNK)
+        for (size_t start = 0; start < p->rows; start += STRETCH)
+            stretch(kernels, p, least(CHUNK, n - i), start, a + i * p->rows, out + i * p->columns);
 }
 
 void panels_multiply_plain(const struct panels *p, size_t n, const float *a, float *out)

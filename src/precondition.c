@@ -41,7 +41,7 @@ struct preconditioner {
     double *pull, *fixed; /* [d_1 x d_1]: the lowest block is pull / (s_0 + extra) + fixed */
     double nominal;       /* s_0 */
     struct block_layer layer[BPCN_MAX_LAYERS];
-    pthread_mutex_t mutex;
+    pthread_mutex_t looking, making;
     size_t levels;
     struct level level[MOST_LEVELS];
 };
@@ -59,7 +59,8 @@ void preconditioner_free(struct preconditioner *p)
         free(p->level[i].inverse.data);
     free(p->pull);
     free(p->fixed);
-    pthread_mutex_destroy(&p->mutex);
+    pthread_mutex_destroy(&p->looking);
+    pthread_mutex_destroy(&p->making);
     free(p);
 }
 
@@ -240,7 +241,8 @@ struct preconditioner *preconditioner_create(const struct model *model, const st
     p->model = model;
     p->team = team;
     p->slope = slope_at_zero(model->options.activation);
-    pthread_mutex_init(&p->mutex, NULL);
+    pthread_mutex_init(&p->looking, NULL);
+    pthread_mutex_init(&p->making, NULL);
     if (build(p, particle, weights, mask, share, *weighing) != 0) {
         preconditioner_free(p);
         return NULL;
@@ -248,11 +250,13 @@ struct preconditioner *preconditioner_create(const struct model *model, const st
     return p;
 }
 
-/* Levels are a factor of two apart: the minimiser corrects what is left. */
+/* Levels are a factor of 4 apart: the minimiser corrects what is left, and making one takes as long as several
+   iterations. */
 static double rounded(double nominal, double extra)
 {
-    double power = rint(log2(extra / nominal));
-    return !(power >= -3) ? 0 : nominal * exp2(fmin(power, MOST_LEVELS - 5));
+    const double step = 2; /* bits */
+    double power = rint(log2(extra / nominal) / step);
+    return !(power >= 0) ? 0 : nominal * exp2(step * fmin(power, MOST_LEVELS - 2));
 }
 
 static int make_level(struct preconditioner *p, double extra)
@@ -270,20 +274,35 @@ static int make_level(struct preconditioner *p, double extra)
     if (failed)
         return -1;
     level->extra = extra;
-    return (int)p->levels++;
+    pthread_mutex_lock(&p->looking);
+    int made = (int)p->levels++;
+    pthread_mutex_unlock(&p->looking);
+    return made;
 }
 
-int preconditioner_level(struct preconditioner *p, double extra)
+static int find_level(struct preconditioner *p, double extra)
 {
     int found = -1;
-    extra = rounded(p->nominal, extra);
-    pthread_mutex_lock(&p->mutex);
+    pthread_mutex_lock(&p->looking);
     for (size_t i = 0; i < p->levels; i++)
         if (p->level[i].extra == extra)
             found = (int)i;
+    pthread_mutex_unlock(&p->looking);
+    return found;
+}
+
+/* Others go on with the levels there are while one makes another. */
+int preconditioner_level(struct preconditioner *p, double extra)
+{
+    extra = rounded(p->nominal, extra);
+    int found = find_level(p, extra);
+    if (found >= 0)
+        return found;
+    pthread_mutex_lock(&p->making);
+    found = find_level(p, extra);
     if (found < 0)
         found = make_level(p, extra);
-    pthread_mutex_unlock(&p->mutex);
+    pthread_mutex_unlock(&p->making);
     return found;
 }
 

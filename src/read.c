@@ -86,6 +86,8 @@ static int follow(struct search *s, size_t i, struct steps steps, size_t number,
     p->extra[i] = base + step->extra;
     p->leak[i] = step->leak;
     *stage = stage_of(step, last_tolerance(p));
+    if (s->estimate != NULL && number == 0)
+        stage->iterations = ESTIMATE_ITERATIONS; /* enough to see whether it goes anywhere */
     if (step->snap > 0)
         snap_code(p->model, p->particle, step->snap, point, p->lane[lane].work->z, p->lane[lane].work->error);
     return 1;
