@@ -16,7 +16,7 @@ void *alloc_zeroed(size_t count, size_t size)
     if (size != 0 && count > (SIZE_MAX - large_page) / size)
         return NULL;
     size_t bytes = count * size, align = bytes >= 2 * large_page ? large_page : line;
-    size_t whole = (bytes + align) / align * align; /* at least one line, never zero */
+    size_t whole = (bytes + line) / line * line; /* at least one line, never zero */
     void *p = aligned_alloc(align, whole);
     if (p == NULL)
         return NULL;
