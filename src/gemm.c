@@ -19,16 +19,32 @@ size_t panels_entries(size_t rows, size_t columns)
     return (columns + LANES - 1) / LANES * LANES * rows;
 }
 
+/* Zeroes what a triangular panel at column j does not have: k < j + i, or k > j + i. */
+static void clear_beyond_diagonal(enum panel_shape shape, size_t rows, size_t j, float *panel)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        for (size_t k = 0; shape == PANEL_LOWER && k < j + i && k < rows; k++)
+            panel[k * LANES + i] = 0;
+        for (size_t k = j + i + 1; shape == PANEL_UPPER && k < rows; k++)
+            panel[k * LANES + i] = 0;
+    }
+}
+
 struct panels panels_fill(size_t rows, size_t columns, const float *m, int transposed, enum panel_shape shape,
                           float *data)
 {
-    for (size_t j = 0; j < columns; j += LANES)
-        for (size_t k = 0; k < rows; k++)
-            for (size_t i = 0; i < LANES; i++) {
-                size_t c = j + i;
-                int zero = c >= columns || (shape == PANEL_LOWER && k < c) || (shape == PANEL_UPPER && k > c);
-                data[j * rows + k * LANES + i] = zero ? 0 : transposed ? m[c * rows + k] : m[k * columns + c];
-            }
+    for (size_t j = 0; j < columns; j += LANES) {
+        float *panel = data + j * rows;
+        size_t width = columns - j < LANES ? columns - j : LANES;
+        if (width < LANES)
+            memset(panel, 0, rows * LANES * sizeof *panel);
+        for (size_t k = 0; !transposed && k < rows; k++)
+            memcpy(panel + k * LANES, m + k * columns + j, width * sizeof *m);
+        for (size_t i = 0; transposed && i < width; i++)
+            for (size_t k = 0; k < rows; k++)
+                panel[k * LANES + i] = m[(j + i) * rows + k];
+        clear_beyond_diagonal(shape, rows, j, panel);
+    }
     return (struct panels){rows, columns, shape, data};
 }
 

@@ -54,9 +54,7 @@ static void fill(struct inner *in)
         widen_mean(in, first, count);
         add_gram(above, count, in->mean_part, in->g);
     }
-    for (size_t i = 0; i < above; i++)
-        for (size_t j = 0; j < i; j++)
-            in->g[i * above + j] = in->g[j * above + i];
+    mirror_upper_f64(above, in->g);
 }
 
 struct inner *inner_create(const struct layer *layer, const unsigned char *mask, size_t rows, size_t lanes,
