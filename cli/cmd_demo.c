@@ -3,6 +3,7 @@
  * from half of the picture, and again after the memory has forgotten a little. A table, and a
  * picture that shows the first twelve.
  */
+#include "args.h"
 #include "bayespcn.h"
 #include "commands.h"
 #include "formats/formats.h"
@@ -168,9 +169,14 @@ static int run(struct demo *d, const char *out)
 int cmd_demo(int argc, char **argv)
 {
     struct demo d = {.random = 20221};
-    if (argc > 2)
-        return complain("usage: bpcn demo [OUT.png]");
-    int failed = run(&d, argc == 2 ? argv[1] : "demo.png");
+    struct args a;
+    const struct option none = {0};
+    args_begin(&a, argc, argv, &none);
+    while (args_next(&a) != -1)
+        ;
+    if (a.status != -1 || !args_expect(&a, 0, 1, "demo [OUT.png]"))
+        return a.status;
+    int failed = run(&d, args_count(&a) == 1 ? args_rest(&a)[0] : "demo.png");
     fmt_table_free(&d.pictures);
     fmt_grid_free(&d.grid);
     bpcn_memory_free(d.memory);

@@ -90,8 +90,11 @@ const struct command commands[] = {
     {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",
      "      --force       replace an existing file\n" COMMON},
     {"eval", cmd_eval, "measure recall on a dataset", "[OPTIONS]", own_page},
-    {"reproduce", cmd_reproduce, "the paper's tables and figures", "[OPTIONS]", own_page},
-    {"bench", cmd_bench, "measure speed", "[OPTIONS]", own_page},
+    {"reproduce", cmd_reproduce, "the paper's tables and figures", "NAME [OPTIONS]", own_page},
+    {"bench", cmd_bench, "measure speed", "[--data-dir DIR] [--json]",
+     "Reads and writes against what this machine can do at most and against the paper's schedule, and how cost\n"
+     "grows; under five minutes. Speeds are ratios within one run.\n"
+     "      --data-dir DIR    real images instead of smooth random ones\n" COMMON},
     {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png]",
      "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"},
     {"help", cmd_help, "this, or the page of a command", "[COMMAND]", ""},
