@@ -141,3 +141,36 @@ unsigned long count_argument(int argc, char **argv, unsigned long usual)
 {
     return argc > 1 ? strtoul(argv[1], NULL, 10) : usual;
 }
+
+bpcn_file_info empty_info(void)
+{
+    return (bpcn_file_info){.size = sizeof(bpcn_file_info)};
+}
+
+bpcn_memory *create_plain(const bpcn_options *o)
+{
+    bpcn_memory *m;
+    REQUIRE(bpcn_memory_create(o, &m) == BPCN_OK);
+    return m;
+}
+
+bpcn_memory *create_file(const char *path, const bpcn_options *o, bpcn_sync sync)
+{
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *m;
+    how.create = o;
+    how.threads = 1; /* the same bits want the same number of threads */
+    how.sync = sync;
+    unlink(path);
+    REQUIRE(bpcn_memory_open(path, &how, &m) == BPCN_OK);
+    return m;
+}
+
+bpcn_memory *reopen(const char *path)
+{
+    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_memory *m;
+    how.threads = 1;
+    REQUIRE(bpcn_memory_open(path, &how, &m) == BPCN_OK);
+    return m;
+}

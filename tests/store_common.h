@@ -51,4 +51,11 @@ void write_whole(const char *path, const void *bytes, size_t n);
 /* What a program is asked for: its first argument as a count, or `usual`. */
 unsigned long count_argument(int argc, char **argv, unsigned long usual);
 
+bpcn_file_info empty_info(void);
+
+/* A memory without a file; one at a fresh name, with the given sync; one that is there. */
+bpcn_memory *create_plain(const bpcn_options *options);
+bpcn_memory *create_file(const char *path, const bpcn_options *options, bpcn_sync sync);
+bpcn_memory *reopen(const char *path);
+
 #endif

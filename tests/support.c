@@ -270,3 +270,9 @@ double mean_square_error(size_t n, const float *a, const float *b)
         sum += ((double)a[j] - (double)b[j]) * ((double)a[j] - (double)b[j]);
     return sum / (double)n;
 }
+
+void left_half(size_t n, unsigned char *known)
+{
+    for (size_t j = 0; j < n * PICTURE; j++)
+        known[j] = j % PICTURE / 3 % 8 < 4;
+}

@@ -72,4 +72,7 @@ enum { PICTURE = 192 };
 void pictures(struct dice *dice, size_t n, float *out); /* [n x PICTURE] */
 double mean_square_error(size_t n, const float *a, const float *b);
 
+/* Nonzero in the left half of every picture: known [n x PICTURE]. */
+void left_half(size_t n, unsigned char *known);
+
 #endif

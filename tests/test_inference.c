@@ -41,12 +41,6 @@ static void scene_free(struct scene *s)
     free(s);
 }
 
-static void left_half(size_t n, unsigned char *known)
-{
-    for (size_t j = 0; j < n * PICTURE; j++)
-        known[j] = j % PICTURE / 3 % 8 < 4;
-}
-
 /* ---- reports */
 
 /* Row i, widened, as naive.c wants it. */

@@ -39,13 +39,6 @@ static void scene_free(struct scene *s)
     free(s);
 }
 
-/* Nonzero in the left half of every picture. */
-static void left_half(size_t n, unsigned char *known)
-{
-    for (size_t j = 0; j < n * PICTURE; j++)
-        known[j] = j % PICTURE / 3 % 8 < 4;
-}
-
 static double error_where_unknown(size_t n, const unsigned char *known, const float *a, const float *b)
 {
     double sum = 0;
