@@ -36,12 +36,16 @@ run() {
 }
 
 # A run that is killed leaves whole cells, and the next one goes on.
-run recall --longest 16 --limit-queries 4 > /dev/null 2>&1 &
+# setsid: a process group of its own, so that none of its processes goes on.
+setsid "$bpcn" reproduce recall --longest 16 --limit-queries 4 --out "$work/out" --data-dir "$work/data" \
+    --datasets cifar10 > /dev/null 2>&1 &
 child=$!
-sleep 1
-kill -9 "$child" 2> /dev/null || true
+until [ -n "$(find "$work/out/cells" -name '*.txt' 2> /dev/null)" ]; do
+    kill -0 "$child" 2> /dev/null || fail "the run ended without a cell"
+    sleep 0.02
+done
+kill -9 -- "-$child" 2> /dev/null || true
 wait "$child" 2> /dev/null || true
-sleep 2 # a process of the killed one may finish its job
 for cell in "$work"/out/cells/*.txt; do
     [ -e "$cell" ] || continue
     [ "$(tail -n 1 "$cell")" = end ] || fail "$cell is torn"
@@ -61,7 +65,6 @@ fi
 
 # A cell is computed once: the same command touches none of them.
 touch "$work/mark"
-sleep 1
 run recall --longest 16 --limit-queries 4 > /dev/null
 [ -z "$(find "$work/out/cells" -newer "$work/mark" -name '*.txt')" ] || fail "a cell was computed twice"
 
