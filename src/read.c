@@ -22,7 +22,7 @@
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400, MOST_FLIPS = 4 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
-static const double rough_tolerance = 1;    /* nats: so does the observation in the paper's first rounds */
+static const double rough_tolerance = 1;    /* nats: particles differ by more */
 
 static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
 
@@ -35,7 +35,7 @@ struct search {
     unsigned char *settled;                /* [n]: the noise estimate no longer moves */
     int plan;                              /* one of the above */
     const double *estimate;                /* [n]: noise that annealing is tried against, or NULL */
-    int rough;                             /* the observation will move: the code need not be exact */
+    int rough;                             /* the code need not be exact: it is to be compared */
     double given;                          /* noise variance of the known entries */
     struct norms norms;                    /* of the particle searched */
     struct preconditioner *preconditioner; /* NULL: the diagonal will do */
@@ -521,13 +521,12 @@ static void count_weights(struct reader *r)
 /* The particles but the heaviest: roughly, which tells whether one of them wins, and exactly where one does. */
 static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
 {
-    int rough = s->rough;
     bpcn_status status = BPCN_OK;
     s->rough = 1;
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != heaviest)
             status = search_particle(r, s, t, k, 0);
-    s->rough = rough;
+    s->rough = 0;
     memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
     memset(r->problem->leak, 0, r->request->n * sizeof *r->problem->leak);
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++) {
@@ -570,7 +569,6 @@ static bpcn_status iterate_modes(struct reader *r, struct search *s, struct tria
             break;
         if (r->problem->inner != NULL)
             inner_aim(r->problem->inner, r->problem->x0);
-        s->rough = round == 1;
         status = polish(r, s, t, 1);
     }
     free(before);
@@ -586,12 +584,11 @@ static bpcn_status search(struct reader *r)
     int homotopy = masked && r->model->options.activation == BPCN_RELU;
     s.plan = integrated && o->noise < 0 && !homotopy ? ESTIMATE : ANNEAL;
     bpcn_status status = BPCN_NO_MEMORY;
-    s.rough = !integrated && !masked && r->request->answers != NULL;
     if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
         s.settled = t.settled;
         status = infer(r, &s, &t);
     }
-    if (status == BPCN_OK && s.rough)
+    if (status == BPCN_OK && !integrated && !masked && r->request->answers != NULL)
         status = iterate_modes(r, &s, &t);
     if (status == BPCN_OK)
         count_weights(r);
