@@ -54,7 +54,7 @@ static void fill(struct inner *in)
         widen_mean(in, first, count);
         add_gram(above, count, in->mean_part, in->g);
     }
-    mirror_upper_f64(above, in->g);
+    mirror_upper(above, in->g);
 }
 
 struct inner *inner_create(const struct layer *layer, const unsigned char *mask, size_t rows, size_t lanes,

@@ -173,26 +173,20 @@ void multiply_symmetric(size_t n, size_t width, const double *rows, const double
 
 /* LAPACK works on columns: our upper triangle by rows is its lower triangle. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
-extern void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info, size_t length);
-extern void spotri_(const char *uplo, const int *n, float *a, const int *lda, int *info, size_t length);
 extern void dpotri_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
 extern void dtplqt_(const int *m, const int *n, const int *l, const int *mb, double *a, const int *lda, double *b,
                     const int *ldb, double *t, const int *ldt, double *work, int *info);
 
 /* In squares that fit into the first cache, because one side of the diagonal is walked across its rows. */
-#define MIRROR(real, suffix)                                                                                           \
-    void mirror_upper_##suffix(size_t n, real *a)                                                                      \
-    {                                                                                                                  \
-        const size_t side = 32;                                                                                        \
-        for (size_t first = 0; first < n; first += side)                                                               \
-            for (size_t left = 0; left <= first; left += side)                                                         \
-                for (size_t i = first; i < n && i < first + side; i++)                                                 \
-                    for (size_t j = left; j < i && j < left + side; j++)                                               \
-                        a[i * n + j] = a[j * n + i];                                                                   \
-    }
-
-MIRROR(float, f32)
-MIRROR(double, f64)
+void mirror_upper(size_t n, double *a)
+{
+    const size_t side = 32;
+    for (size_t first = 0; first < n; first += side)
+        for (size_t left = 0; left <= first; left += side)
+            for (size_t i = first; i < n && i < first + side; i++)
+                for (size_t j = left; j < i && j < left + side; j++)
+                    a[i * n + j] = a[j * n + i];
+}
 
 int cholesky(size_t n, double *a)
 {
@@ -216,17 +210,7 @@ int cholesky_inverse(size_t n, double *factor)
 {
     int order = (int)n, info = 0;
     dpotri_("L", &order, factor, &order, &info, 1);
-    mirror_upper_f64(n, factor);
-    return info == 0 ? 0 : -1;
-}
-
-int invert_f32(size_t n, float *a)
-{
-    int order = (int)n, info = 0;
-    spotrf_("L", &order, a, &order, &info, 1);
-    if (info == 0)
-        spotri_("L", &order, a, &order, &info, 1);
-    mirror_upper_f32(n, a);
+    mirror_upper(n, factor);
     return info == 0 ? 0 : -1;
 }
 

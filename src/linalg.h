@@ -54,13 +54,8 @@ void cholesky_solve(size_t n, size_t columns, const double *factor, double *b);
 /* factor [n x n] from cholesky() becomes the full symmetric inverse of the matrix; -1 on failure. */
 int cholesky_inverse(size_t n, double *factor);
 
-/* The same in one go, of a symmetric positive definite matrix given by its upper triangle; -1 when float32 does not
-   take it for one. */
-int invert_f32(size_t n, float *a);
-
 /* What lies below the diagonal of a [n x n] = what lies above. */
-void mirror_upper_f32(size_t n, float *a);
-void mirror_upper_f64(size_t n, double *a);
+void mirror_upper(size_t n, double *a);
 
 /* root [n x n], upper triangular, becomes the upper triangle of a root of
    keep^2 root'root + add^2 I, without forming that sum. work [triangle_diffuse_work(n)]. */

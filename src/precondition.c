@@ -12,7 +12,7 @@
 #if BPCN_REAL_BITS == 32
 
 #include "alloc.h"
-#include "gemm.h"
+#include "dense.h"
 #include "linalg.h"
 
 #include <math.h>
@@ -70,95 +70,69 @@ static float slope_at_zero(bpcn_activation activation)
     return activation == BPCN_GELU ? 0.5f : 1.0f;
 }
 
-static int make_panels(size_t rows, size_t columns, const float *m, int transposed, struct panels *panels)
-{
-    float *data = alloc_zeroed(panels_entries(rows, columns), sizeof *data);
-    if (data == NULL)
-        return -1;
-    *panels = panels_fill(rows, columns, m, transposed, PANEL_FULL, data);
-    return 0;
-}
+typedef void weights_product(const struct weights *w, size_t l, size_t n, const real *rows, real *out);
 
-struct product {
-    size_t n;
-    const struct panels *panels;
-    const float *a;
+/* One of the products of weights.h, its rows shared out among the team. */
+struct shared_product {
+    weights_product *product;
+    const struct weights *weights;
+    size_t l, n, width, columns; /* rows [n x width], out [n x columns] */
+    const float *rows;
     float *out;
 };
 
 static void product_part(void *context, size_t part, size_t parts)
 {
-    const struct product *m = context;
+    const struct shared_product *s = context;
     size_t first, last;
-    team_share(m->n, 12, part, parts, &first, &last);
+    team_share(s->n, 12, part, parts, &first, &last);
     if (first < last)
-        panels_multiply(m->panels, last - first, m->a + first * m->panels->rows, m->out + first * m->panels->columns);
+        s->product(s->weights, s->l, last - first, s->rows + first * s->width, s->out + first * s->columns);
 }
 
-static void multiply(struct team *team, const struct panels *panels, size_t n, const float *a, float *out)
+/* g [above x above] = mean mean' over the masked entries, u = R'R. room [above x max(above, below)]. */
+static void inner_products(struct team *team, const struct layer *layer, const struct weights *weights, size_t l,
+                           const unsigned char *mask, float *g, float *u, float *room)
 {
-    struct product job = {n, panels, a, out};
-    team_run(team, product_part, &job);
-}
-
-/* out [n x n] = rows rows', rows [n x width], of which only masked columns count. */
-static int gram(struct team *team, size_t n, size_t width, const float *rows, const unsigned char *mask, float *out)
-{
-    struct panels panels;
-    float *kept = alloc_zeroed(n * width, sizeof *kept);
-    if (kept == NULL || make_panels(width, n, rows, 1, &panels) != 0) {
-        free(kept);
-        return -1;
-    }
+    size_t n = layer->above, below = layer->below;
+    const float *mean = layer->mean;
+    for (size_t i = 0; mask != NULL && i < n; i++)
+        for (size_t j = 0; j < below; j++)
+            room[i * below + j] = mask[j] ? mean[i * below + j] : 0;
+    struct shared_product means = {weights_up, weights, l, n, below, n, mask ? room : mean, g};
+    team_run(team, product_part, &means);
+    dense_transpose(n, n, layer->root_real, room);
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < width; j++)
-            kept[i * width + j] = mask == NULL || mask[j] ? rows[i * width + j] : 0;
-    multiply(team, &panels, n, kept, out);
-    free(panels.data);
-    free(kept);
-    return 0;
-}
-
-static void transpose(size_t rows, size_t columns, const float *m, float *out)
-{
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++)
-            out[j * rows + i] = m[i * columns + j];
+        memset(room + i * n + i + 1, 0, (n - i - 1) * sizeof *room);
+    struct shared_product roots = {weights_back, weights, l, n, n, n, room, u};
+    team_run(team, product_part, &roots);
 }
 
 /* The part of layer l's block that the errors below make: a^2 (share G + d U), [above x above];
    `sensory` weighs U (struct weighing). */
-static int curvature_below(const struct preconditioner *p, const struct layer *layer, const unsigned char *mask,
-                           double share, double sensory, double *out)
+static int curvature_below(const struct preconditioner *p, const struct layer *layer, const struct weights *weights,
+                           size_t l, const unsigned char *mask, double share, double sensory, double *out)
 {
-    size_t n = layer->above;
-    float *g = alloc_zeroed(n * n, sizeof *g), *u = alloc_zeroed(n * n, sizeof *u);
-    float *columns = alloc_zeroed(n * n, sizeof *columns);
-    int failed = g == NULL || u == NULL || columns == NULL;
-    if (!failed) {
-        const float *root = layer->root_real;
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = i; j < n; j++)
-                columns[j * n + i] = root[i * n + j]; /* rows of R' */
-        failed =
-            gram(p->team, n, layer->below, layer->mean, mask, g) != 0 || gram(p->team, n, n, columns, NULL, u) != 0;
-    }
+    size_t n = layer->above, widest = n > layer->below ? n : layer->below;
+    float *g = alloc_zeroed(n * (2 * n + widest), sizeof *g);
+    if (g == NULL)
+        return -1;
+    const float *u = g + n * n;
+    inner_products(p->team, layer, weights, l, mask, g, g + n * n, g + 2 * n * n);
     double of_mean = mask ? 1 : share, a = (double)p->slope;
-    for (size_t j = 0; !failed && j < n * n; j++)
+    for (size_t j = 0; j < n * n; j++)
         out[j] = a * a * (of_mean * (double)g[j] + share * sensory * (double)layer->below * (double)u[j]);
     free(g);
-    free(u);
-    free(columns);
-    return failed ? -1 : 0;
+    return 0;
 }
 
-/* inverse [n x n] of the symmetric positive definite block [n x n], which is used up. float32 serves, and takes half
-   the time, unless the block is so ill-conditioned that it fails. */
-static int invert(size_t n, double *block, float *inverse)
+/* inverse [n x n] of the symmetric positive definite block [n x n], which is used up. float32 serves,
+   unless the block is so ill-conditioned that it fails. */
+static int invert(struct team *team, size_t n, double *block, float *inverse)
 {
     for (size_t j = 0; j < n * n; j++)
         inverse[j] = (float)block[j];
-    if (invert_f32(n, inverse) == 0)
+    if (dense_invert(team, n, inverse) == 0)
         return 0;
     if (cholesky(n, block) != 0 || cholesky_inverse(n, block) != 0)
         return -1;
@@ -175,18 +149,19 @@ static int eliminate(struct preconditioner *p, const struct layer *layer, const 
     size_t n = layer->above, m = layer->below;
     float *inverse = alloc_zeroed(n * n, sizeof *inverse), *carry = alloc_zeroed(n * m, sizeof *carry);
     float *mean = alloc_zeroed(n * m, sizeof *mean), *taken = alloc_zeroed(m * m, sizeof *taken);
-    int failed = !inverse || !carry || !mean || !taken || invert(n, block, inverse) != 0;
+    int failed = !inverse || !carry || !mean || !taken || invert(p->team, n, block, inverse) != 0;
     if (!failed) {
-        weights_down(weights, l, n, inverse, carry);
+        struct shared_product down = {weights_down, weights, l, n, n, m, inverse, carry};
+        team_run(p->team, product_part, &down);
         for (size_t j = 0; j < n * m; j++)
             carry[j] *= p->slope / (float)s;
-        transpose(n, m, layer->mean, mean);
-        failed = make_panels(n, n, inverse, 0, &p->layer[l].inverse) ||
-                 make_panels(n, m, carry, 0, &p->layer[l].carry) ||
-                 make_panels(m, n, carry, 1, &p->layer[l].carry_back);
+        dense_transpose(n, m, layer->mean, mean);
+        failed = dense_panels(n, n, inverse, 0, &p->layer[l].inverse) ||
+                 dense_panels(n, m, carry, 0, &p->layer[l].carry) ||
+                 dense_panels(m, n, carry, 1, &p->layer[l].carry_back);
     }
     if (!failed)
-        multiply(p->team, &p->layer[l].carry, m, mean, taken);
+        dense_multiply(p->team, &p->layer[l].carry, m, mean, taken);
     for (size_t j = 0; !failed && j < m * m; j++)
         below[j] -= (double)p->slope / s * (double)taken[j];
     free(inverse);
@@ -212,7 +187,7 @@ static int build(struct preconditioner *p, const struct particle *particle, cons
                *below = alloc_zeroed(layer->below * layer->below * (l > 0), sizeof *below);
         fixed = fixed ? fixed : alloc_zeroed(n * n, sizeof *fixed);
         int failed = !pull || !below || !fixed ||
-                     curvature_below(p, layer, l == 0 ? mask : NULL, l == 0 ? share : 1, l == 0 ? w.sensory : 1, pull);
+                     curvature_below(p, layer, weights, l, l == 0 ? mask : NULL, l == 0 ? share : 1, l == 0 ? w.sensory : 1, pull);
         for (size_t i = 0; !failed && i < n; i++)
             fixed[i * n + i] += 1 / above;
         if (!failed && l == 0) {
@@ -273,7 +248,7 @@ static int make_level(struct preconditioner *p, double extra)
     int failed = p->levels == MOST_LEVELS || block == NULL || inverse == NULL;
     for (size_t j = 0; !failed && j < n * n; j++)
         block[j] = p->pull[j] / (p->nominal + extra) + p->fixed[j];
-    failed = failed || invert(n, block, inverse) != 0 || make_panels(n, n, inverse, 0, &level->inverse) != 0;
+    failed = failed || invert(NULL, n, block, inverse) != 0 || dense_panels(n, n, inverse, 0, &level->inverse) != 0;
     free(block);
     free(inverse);
     if (failed)

@@ -97,7 +97,7 @@ bpcn_status problem_choose(struct problem *p, const struct particle *particle)
     for (size_t k = 0; k < p->model->options.particles; k++) {
         if ((particle != NULL && particle != &p->model->particles[k]) || p->weights[k] != NULL)
             continue;
-        p->weights[k] = weights_create(p->model, &p->model->particles[k]);
+        p->weights[k] = weights_create(p->model, &p->model->particles[k], p->team);
         if (p->weights[k] == NULL)
             return BPCN_NO_MEMORY;
     }

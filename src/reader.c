@@ -64,7 +64,6 @@ static void take_queries(struct reader *r)
 int reader_create(struct reader *r, const struct model *model, const struct read_request *request)
 {
     size_t particles = model->options.particles, n = request->n, dim = model->width[0];
-    size_t batch = n < BATCH ? n : BATCH, buffered = particles > batch ? particles : batch;
     *r = (struct reader){.model = model, .request = request};
     r->problem = problem_create(model, n, request->known != NULL);
     r->x = alloc_zeroed(n, dim * sizeof *r->x);
@@ -75,12 +74,12 @@ int reader_create(struct reader *r, const struct model *model, const struct read
     r->density = alloc_zeroed(n, sizeof *r->density);
     r->share = alloc_zeroed(particles, sizeof *r->share);
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
-    r->gathered = alloc_zeroed(batch, model->code_dim * sizeof *r->gathered);
-    r->predictions = alloc_zeroed(buffered + 1, dim * sizeof *r->predictions);
+    r->list = alloc_zeroed(n, sizeof *r->list);
+    r->predictions = alloc_zeroed(particles + 1, dim * sizeof *r->predictions);
     if (!r->problem || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->density || !r->share ||
-        !r->fits || !r->predictions || !r->gathered)
+        !r->fits || !r->predictions || !r->list)
         return -1;
-    r->blend = r->predictions + buffered * dim;
+    r->blend = r->predictions + particles * dim;
     if (objective_of(model, &request->options) == BPCN_OBJECTIVE_RECALL && model->options.layers > 0) {
         r->weighing = recall_weighing(model);
         r->problem->weighing = &r->weighing;
@@ -101,7 +100,7 @@ void reader_free(struct reader *r)
     free(r->share);
     free(r->fits);
     free(r->predictions);
-    free(r->gathered);
+    free(r->list);
 }
 
 /* x = prediction where the mask allows; returns the largest change. */
@@ -120,35 +119,52 @@ static double put(const struct reader *r, size_t i, int all, const real *predict
     return moved;
 }
 
-/* Runs over the rows that one particle decides, in batches: sets *count <= BATCH rows from *next
-   on that belong to particle k. */
-static void next_batch(const struct reader *r, size_t k, size_t *next, size_t *rows, size_t *count)
-{
-    *count = 0;
-    for (; *next < r->request->n && *count < BATCH; ++*next)
-        if (r->decided[*next] && r->particle[*next] == k)
-            rows[(*count)++] = *next;
-}
+/* What is done with rows that one particle decides, at most BATCH at a time, whose codes are gathered in the
+   lane's vectors. */
+typedef void on_batch(struct reader *r, size_t k, int all, size_t lane, size_t count, const size_t *rows);
 
-/* The codes of some rows, gathered. */
-static void gather_codes(const struct reader *r, size_t count, const size_t *rows, real *codes)
-{
-    size_t code = r->model->code_dim;
-    for (size_t i = 0; i < count; i++)
-        memcpy(codes + i * code, r->codes + rows[i] * code, code * sizeof *codes);
-}
+struct rows_job {
+    struct reader *reader;
+    on_batch *handle;
+    size_t k, count; /* the particle; rows in the reader's list */
+    int all;
+};
 
-/* The rows that particle k decides: its prediction. */
-static void answer_alone(struct reader *r, size_t k, int all)
+static void rows_part(void *context, size_t lane, size_t lanes)
 {
-    size_t rows[BATCH], count, next = 0, dim = r->model->width[0];
-    for (next_batch(r, k, &next, rows, &count); count > 0; next_batch(r, k, &next, rows, &count)) {
-        gather_codes(r, count, rows, r->gathered);
-        particle_predict(r->model, &r->model->particles[k], count, r->gathered, r->problem->lane[0].work,
-                         r->predictions);
-        for (size_t i = 0; i < count; i++)
-            put(r, rows[i], all, r->predictions + i * dim);
+    const struct rows_job *job = context;
+    struct reader *r = job->reader;
+    size_t first, last, code = r->model->code_dim, n;
+    real *codes = r->problem->lane[lane].vectors;
+    team_share(job->count, 1, lane, lanes, &first, &last);
+    for (; first < last; first += n) {
+        n = last - first < BATCH ? last - first : BATCH;
+        for (size_t i = 0; i < n; i++)
+            memcpy(codes + i * code, r->codes + r->list[first + i] * code, code * sizeof *codes);
+        job->handle(r, job->k, job->all, lane, n, r->list + first);
     }
+}
+
+/* The rows that particle k decides, shared out among the lanes. */
+static void for_decided(struct reader *r, size_t k, on_batch *handle, int all)
+{
+    struct rows_job job = {r, handle, k, 0, all};
+    for (size_t i = 0; i < r->request->n; i++)
+        if (r->decided[i] && r->particle[i] == k)
+            r->list[job.count++] = i;
+    if (r->problem->lanes > 1)
+        team_run(r->problem->team, rows_part, &job);
+    else
+        rows_part(&job, 0, 1);
+}
+
+/* The answer is the particle's prediction. */
+static void answer_rows(struct reader *r, size_t k, int all, size_t lane, size_t count, const size_t *rows)
+{
+    struct workspace *work = r->problem->lane[lane].work;
+    particle_predict(r->model, &r->model->particles[k], count, r->problem->lane[lane].vectors, work, work->error);
+    for (size_t i = 0; i < count; i++)
+        put(r, rows[i], all, work->error + i * r->model->width[0]);
 }
 
 static struct fit *fit_of(const struct reader *r, size_t k)
@@ -198,7 +214,7 @@ static void answer_mixed(struct reader *r, size_t i, int all)
 void reader_answer(struct reader *r, int all)
 {
     for (size_t k = 0; k < r->model->options.particles; k++)
-        answer_alone(r, k, all);
+        for_decided(r, k, answer_rows, all);
     for (size_t i = 0; i < r->request->n; i++)
         if (!r->decided[i])
             answer_mixed(r, i, all);
@@ -245,22 +261,25 @@ static void report_row(const struct reader *r, size_t i)
     };
 }
 
-/* Evaluates the rows that particle k answers: their fits, and their energies under the density itself. */
+/* Their fits, and their energies under the density itself. */
+static void judge_rows(struct reader *r, size_t k, int all, size_t lane, size_t count, const size_t *rows)
+{
+    double energy[BATCH];
+    (void)all;
+    problem_evaluate(r->problem, lane, count, rows, r->problem->lane[lane].vectors, energy, NULL, NULL);
+    for (size_t i = 0; i < count; i++)
+        r->density[rows[i]] = energy[i] - r->model->log_weights[k];
+}
+
+/* Evaluates the rows that particle k answers. */
 static void judge_particle(struct reader *r, size_t k)
 {
-    struct problem *p = r->problem;
-    size_t next = 0, rows[BATCH], count;
-    double energy[BATCH];
-    p->particle = &r->model->particles[k];
+    double energy;
+    r->problem->particle = &r->model->particles[k];
     for (size_t i = 0; i < r->request->n; i++)
         if (!r->decided[i] && r->particle[i] == k)
-            problem_evaluate(p, 0, 1, &i, r->codes + i * r->model->code_dim, energy, NULL, NULL);
-    for (next_batch(r, k, &next, rows, &count); count > 0; next_batch(r, k, &next, rows, &count)) {
-        gather_codes(r, count, rows, r->gathered);
-        problem_evaluate(p, 0, count, rows, r->gathered, energy, NULL, NULL);
-        for (size_t i = 0; i < count; i++)
-            r->density[rows[i]] = energy[i] - r->model->log_weights[k];
-    }
+            problem_evaluate(r->problem, 0, 1, &i, r->codes + i * r->model->code_dim, &energy, NULL, NULL);
+    for_decided(r, k, judge_rows, 0);
 }
 
 void reader_report(struct reader *r)

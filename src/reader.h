@@ -18,8 +18,8 @@ struct reader {
     double *density;          /* [n]: -log density of the query and the code, for the report */
     double *share;            /* [particles]: responsibilities of one row */
     struct fit *fits;         /* [particles x (layers + 1)]: of one row */
-    real *predictions;        /* [max(particles, BATCH) x dim] */
-    real *gathered;           /* [BATCH x code_dim]: codes of one batch */
+    size_t *list;             /* [n]: rows at hand */
+    real *predictions;        /* [particles x dim]: of one row */
     real *blend;              /* [dim]: their weighted mean */
 };
 

@@ -17,18 +17,49 @@ struct weights {
     float *data;
 };
 
-static size_t layer_entries(const struct layer *layer)
+/* A matrix of a layer that is to be cut. */
+struct cut {
+    struct panels *panels;
+    size_t rows, columns;
+    const float *matrix;
+    int transposed;
+    enum panel_shape shape;
+    float *data;
+};
+
+enum { CUTS = 4 }; /* of each layer */
+
+struct cut_job {
+    size_t count;
+    struct cut cut[CUTS * BPCN_MAX_LAYERS];
+};
+
+static void cut_part(void *context, size_t part, size_t parts)
 {
-    size_t above = layer->above, below = layer->below;
-    return panels_entries(above, below) + panels_entries(below, above) + 2 * panels_entries(above, above);
+    const struct cut_job *job = context;
+    for (size_t i = part; i < job->count; i += parts) {
+        const struct cut *c = &job->cut[i];
+        *c->panels = panels_fill(c->rows, c->columns, c->matrix, c->transposed, c->shape, c->data);
+    }
 }
 
-struct weights *weights_create(const struct model *model, const struct particle *particle)
+struct weights *weights_create(const struct model *model, const struct particle *particle, struct team *team)
 {
-    size_t entries = 0;
-    for (size_t l = 0; l < model->options.layers; l++)
-        entries += layer_entries(&particle->layer[l]);
     struct weights *w = alloc_zeroed(1, sizeof *w);
+    struct cut_job job = {0};
+    size_t entries = 0;
+    for (size_t l = 0; w != NULL && l < model->options.layers; l++) {
+        const struct layer *layer = &particle->layer[l];
+        size_t above = layer->above, below = layer->below;
+        struct cut *c = &job.cut[job.count];
+        c[0] = (struct cut){&w->layer[l].down, above, below, layer->mean, 0, PANEL_FULL, NULL};
+        c[1] = (struct cut){&w->layer[l].up, below, above, layer->mean, 1, PANEL_FULL, NULL};
+        c[2] = (struct cut){&w->layer[l].spread, above, above, layer->root_real, 1, PANEL_LOWER, NULL};
+        c[3] = (struct cut){&w->layer[l].back, above, above, layer->root_real, 0, PANEL_UPPER, NULL};
+        for (size_t i = 0; i < CUTS; i++)
+            entries += panels_entries(c[i].rows, c[i].columns);
+        job.count += CUTS;
+    }
     float *data = alloc_zeroed(entries, sizeof *data);
     if (w == NULL || data == NULL) {
         free(w);
@@ -36,18 +67,11 @@ struct weights *weights_create(const struct model *model, const struct particle 
         return NULL;
     }
     w->data = data;
-    for (size_t l = 0; l < model->options.layers; l++) {
-        const struct layer *layer = &particle->layer[l];
-        size_t above = layer->above, below = layer->below;
-        w->layer[l].down = panels_fill(above, below, layer->mean, 0, PANEL_FULL, data);
-        data += panels_entries(above, below);
-        w->layer[l].up = panels_fill(below, above, layer->mean, 1, PANEL_FULL, data);
-        data += panels_entries(below, above);
-        w->layer[l].spread = panels_fill(above, above, layer->root_real, 1, PANEL_LOWER, data);
-        data += panels_entries(above, above);
-        w->layer[l].back = panels_fill(above, above, layer->root_real, 0, PANEL_UPPER, data);
-        data += panels_entries(above, above);
+    for (size_t i = 0; i < job.count; i++) {
+        job.cut[i].data = data;
+        data += panels_entries(job.cut[i].rows, job.cut[i].columns);
     }
+    team_run(team, cut_part, &job);
     return w;
 }
 
@@ -85,10 +109,11 @@ struct weights {
     const struct particle *particle;
 };
 
-struct weights *weights_create(const struct model *model, const struct particle *particle)
+struct weights *weights_create(const struct model *model, const struct particle *particle, struct team *team)
 {
     struct weights *w = alloc_zeroed(1, sizeof *w);
     (void)model;
+    (void)team;
     if (w != NULL)
         w->particle = particle;
     return w;

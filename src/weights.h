@@ -7,11 +7,12 @@
 
 #include "model.h"
 #include "real.h"
+#include "team.h"
 
 struct weights;
 
-/* NULL when out of memory. Must not outlive or outdate the particle. */
-struct weights *weights_create(const struct model *model, const struct particle *particle);
+/* NULL when out of memory. Must not outlive or outdate the particle. Made by the team (NULL: the caller). */
+struct weights *weights_create(const struct model *model, const struct particle *particle, struct team *team);
 void weights_free(struct weights *w);
 
 /* out [n x below] = z [n x above] mean; out [n x above] = e [n x below] mean';

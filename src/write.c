@@ -342,7 +342,7 @@ static bpcn_status infer(struct writer *w, size_t k, const double *starts)
     w->particle = &w->model->particles[k];
     if (w->n > 1) {
         weights_free(w->weights);
-        w->weights = weights_create(w->model, w->particle);
+        w->weights = weights_create(w->model, w->particle, w->team);
         if (w->weights == NULL)
             return BPCN_NO_MEMORY;
     }

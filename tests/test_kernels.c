@@ -376,7 +376,7 @@ static void the_preconditioner_is_symmetric_and_positive(void **state)
     assert_ok(bpcn_memory_create(&o, &memory));
     assert_ok(bpcn_memory_write(memory, x, 6, NULL));
     const struct model *model = memory->model;
-    struct weights *w = weights_create(model, &model->particles[0]);
+    struct weights *w = weights_create(model, &model->particles[0], NULL);
     struct preconditioner *p = preconditioner_create(model, &model->particles[0], w, NULL, 0.75, &the_density, NULL);
     assert_non_null(p);
     int level = preconditioner_level(p, 0.03);

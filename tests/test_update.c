@@ -226,7 +226,7 @@ static double block_energy_by(const struct scene *s, size_t n, int products, dou
     const struct model *model = s->memory->model;
     const struct particle *particle = &model->particles[0];
     struct block *b = block_create(model, n, NULL);
-    struct weights *weights = weights_create(model, particle);
+    struct weights *weights = weights_create(model, particle, NULL);
     double energy;
     assert_true(b != NULL && weights != NULL);
     assert_int_equal(block_aim(model, products ? particle : NULL, s->x, b), 0);
