@@ -1,102 +1,11 @@
-/* The door to BLAS and LAPACK: see linalg.h for shapes. Single rows take the matrix-vector
-   routines, which read the weights once at the speed of memory. */
+/* The door to BLAS and LAPACK: see linalg.h for shapes. */
 #include "linalg.h"
 
 #include <cblas.h>
 #include <string.h>
 
-void matmul_f32(size_t n, size_t above, size_t below, const float *z, const float *weights, float *out)
-{
-    int a = (int)above, b = (int)below;
-    if (n == 1)
-        cblas_sgemv(CblasRowMajor, CblasTrans, a, b, 1, weights, b, z, 1, 0, out, 1);
-    else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, b, a, 1, z, a, weights, b, 0, out, b);
-}
-
-void matmul_f64(size_t n, size_t above, size_t below, const double *z, const double *weights, double *out)
-{
-    int a = (int)above, b = (int)below;
-    if (n == 1)
-        cblas_dgemv(CblasRowMajor, CblasTrans, a, b, 1, weights, b, z, 1, 0, out, 1);
-    else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, b, a, 1, z, a, weights, b, 0, out, b);
-}
-
-void matmul_transposed_f32(size_t n, size_t above, size_t below, const float *e, const float *weights, float *out)
-{
-    int a = (int)above, b = (int)below;
-    if (n == 1)
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, a, b, 1, weights, b, e, 1, 0, out, 1);
-    else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, a, b, 1, e, b, weights, b, 0, out, a);
-}
-
-void matmul_transposed_f64(size_t n, size_t above, size_t below, const double *e, const double *weights, double *out)
-{
-    int a = (int)above, b = (int)below;
-    if (n == 1)
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, a, b, 1, weights, b, e, 1, 0, out, 1);
-    else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, a, b, 1, e, b, weights, b, 0, out, a);
-}
-
-void rank_update_f32(size_t n, size_t above, size_t below, const float *c, const float *e, float *weights)
-{
-    int a = (int)above, b = (int)below;
-    if (n == 1)
-        cblas_sger(CblasRowMajor, a, b, 1, c, 1, e, 1, weights, b);
-    else
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
-}
-
-void rank_update_f64(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights)
-{
-    int a = (int)above, b = (int)below;
-    if (n == 1)
-        cblas_dger(CblasRowMajor, a, b, 1, c, 1, e, 1, weights, b);
-    else
-        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
-}
-
-void triangle_apply_f32(size_t n, size_t width, const float *root, float *rows)
-{
-    int w = (int)width;
-    if (n == 1)
-        cblas_strmv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, w, root, w, rows, 1);
-    else
-        cblas_strmm(CblasRowMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
-}
-
-void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows)
-{
-    int w = (int)width;
-    if (n == 1)
-        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, w, root, w, rows, 1);
-    else
-        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
-}
-
-void triangle_apply_back_f32(size_t n, size_t width, const float *root, float *rows)
-{
-    int w = (int)width;
-    if (n == 1)
-        cblas_strmv(CblasRowMajor, CblasUpper, CblasTrans, CblasNonUnit, w, root, w, rows, 1);
-    else
-        cblas_strmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
-}
-
-void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows)
-{
-    int w = (int)width;
-    if (n == 1)
-        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasTrans, CblasNonUnit, w, root, w, rows, 1);
-    else
-        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
-}
-
-/* Longer vectors go piece by piece: BLAS would wake threads of its own, which then keep turning
-   beside those of the team. */
+/* Longer vectors go piece by piece, and single rows through their weights row by row: BLAS would wake
+   threads of its own, which then keep turning beside those of the team. */
 enum { PIECE = 8192 };
 
 static int piece(size_t n, size_t first)
@@ -130,6 +39,64 @@ void axpy_f64(size_t n, double a, const double *x, double *y)
 {
     for (size_t i = 0; i < n; i += PIECE)
         cblas_daxpy(piece(n, i), a, x + i, 1, y + i, 1);
+}
+
+void matmul_f32(size_t n, size_t above, size_t below, const float *z, const float *weights, float *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1) {
+        memset(out, 0, below * sizeof *out);
+        for (size_t i = 0; i < above; i++)
+            axpy_f32(below, (double)z[i], weights + i * below, out);
+    } else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, b, a, 1, z, a, weights, b, 0, out, b);
+}
+
+void matmul_f64(size_t n, size_t above, size_t below, const double *z, const double *weights, double *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1) {
+        memset(out, 0, below * sizeof *out);
+        for (size_t i = 0; i < above; i++)
+            axpy_f64(below, z[i], weights + i * below, out);
+    } else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, b, a, 1, z, a, weights, b, 0, out, b);
+}
+
+void matmul_transposed_f64(size_t n, size_t above, size_t below, const double *e, const double *weights, double *out)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, a, b, 1, weights, b, e, 1, 0, out, 1);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, a, b, 1, e, b, weights, b, 0, out, a);
+}
+
+void rank_update_f64(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights)
+{
+    int a = (int)above, b = (int)below;
+    if (n == 1)
+        cblas_dger(CblasRowMajor, a, b, 1, c, 1, e, 1, weights, b);
+    else
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
+}
+
+void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows)
+{
+    int w = (int)width;
+    if (n == 1)
+        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, w, root, w, rows, 1);
+    else
+        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
+}
+
+void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows)
+{
+    int w = (int)width;
+    if (n == 1)
+        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasTrans, CblasNonUnit, w, root, w, rows, 1);
+    else
+        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
 }
 
 enum { LANES = 8 }; /* independent sums, so that the compiler may use vector registers */

@@ -12,18 +12,14 @@ void matmul_f32(size_t n, size_t above, size_t below, const float *z, const floa
 void matmul_f64(size_t n, size_t above, size_t below, const double *z, const double *weights, double *out);
 
 /* out [n x above] = e [n x below] * weights [above x below]' */
-void matmul_transposed_f32(size_t n, size_t above, size_t below, const float *e, const float *weights, float *out);
 void matmul_transposed_f64(size_t n, size_t above, size_t below, const double *e, const double *weights, double *out);
 
 /* weights [above x below] += c [n x above]' * e [n x below] */
-void rank_update_f32(size_t n, size_t above, size_t below, const float *c, const float *e, float *weights);
 void rank_update_f64(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights);
 
 /* rows [n x width] *= root' or *= root, in place; root [width x width] is upper triangular (what
    lies below its diagonal is not read). */
-void triangle_apply_f32(size_t n, size_t width, const float *root, float *rows);
 void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows);
-void triangle_apply_back_f32(size_t n, size_t width, const float *root, float *rows);
 void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows);
 
 double dot_f32(size_t n, const float *x, const float *y);

@@ -18,10 +18,6 @@ typedef double real;
 
 /* linalg.c, activation.c */
 #define matmul REAL_NAME(matmul)
-#define matmul_transposed REAL_NAME(matmul_transposed)
-#define rank_update REAL_NAME(rank_update)
-#define triangle_apply REAL_NAME(triangle_apply)
-#define triangle_apply_back REAL_NAME(triangle_apply_back)
 #define dot REAL_NAME(dot)
 #define axpy REAL_NAME(axpy)
 #define sum_of_squares REAL_NAME(sum_of_squares)

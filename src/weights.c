@@ -133,21 +133,21 @@ void weights_down(const struct weights *w, size_t l, size_t n, const real *z, re
 void weights_up(const struct weights *w, size_t l, size_t n, const real *e, real *out)
 {
     const struct layer *layer = &w->particle->layer[l];
-    matmul_transposed(n, layer->above, layer->below, e, layer->mean, out);
+    matmul_transposed_f64(n, layer->above, layer->below, e, layer->mean, out);
 }
 
 void weights_spread(const struct weights *w, size_t l, size_t n, const real *z, real *out)
 {
     const struct layer *layer = &w->particle->layer[l];
     memcpy(out, z, n * layer->above * sizeof *out);
-    triangle_apply(n, layer->above, layer->root_real, out);
+    triangle_apply_f64(n, layer->above, layer->root_real, out);
 }
 
 void weights_back(const struct weights *w, size_t l, size_t n, const real *f, real *out)
 {
     const struct layer *layer = &w->particle->layer[l];
     memcpy(out, f, n * layer->above * sizeof *out);
-    triangle_apply_back(n, layer->above, layer->root_real, out);
+    triangle_apply_back_f64(n, layer->above, layer->root_real, out);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "core.h"
+#include "dense.h"
 #include "gemm.h"
 #include "gram.h"
 #include "memory.h"
@@ -362,6 +363,64 @@ static void shares_cover_everything_once(void **state)
             }
 }
 
+/* rows rows' / n + 0.1 I, whose eigenvalues lie between 0.1 and 2 */
+static float *definite(size_t n)
+{
+    float *rows = numbers(n * n, 21), *a = numbers(n * n, 22);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = i == j ? 0.1 : 0;
+            for (size_t k = 0; k < n; k++)
+                sum += (double)rows[i * n + k] * (double)rows[j * n + k] / (double)n;
+            a[i * n + j] = (float)sum;
+        }
+    free(rows);
+    return a;
+}
+
+/* Sizes below, at and above the one at which it cuts the matrix in two; by one thread and by three. */
+static void a_dense_inverse_times_its_matrix_is_the_identity(void **state)
+{
+    static const size_t sizes[] = {1, 2, 63, 64, 65, 130, 257};
+    struct team *team = team_create(3);
+    (void)state;
+    for (size_t s = 0; s < 7; s++) {
+        size_t n = sizes[s];
+        float *a = definite(n), *alone = definite(n), *together = definite(n);
+        assert_int_equal(dense_invert(NULL, n, alone), 0);
+        assert_int_equal(dense_invert(team, n, together), 0);
+        assert_memory_equal(alone, together, n * n * sizeof *a);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (size_t k = 0; k < n; k++)
+                    sum += (double)a[i * n + k] * (double)alone[k * n + j];
+                assert_true(fabs(sum - (i == j)) < 1e-4);
+            }
+        free(a);
+        free(alone);
+        free(together);
+    }
+    team_free(team);
+}
+
+static void a_matrix_that_is_not_definite_has_no_dense_inverse(void **state)
+{
+    static const size_t sizes[] = {1, 64, 200};
+    (void)state;
+    for (size_t s = 0; s < 3; s++) {
+        size_t n = sizes[s];
+        float *a = definite(n);
+        a[n * n - 1] = -1;
+        assert_int_equal(dense_invert(NULL, n, a), -1);
+        free(a);
+        a = definite(n);
+        a[0] = NAN;
+        assert_int_equal(dense_invert(NULL, n, a), -1);
+        free(a);
+    }
+}
+
 /* In a linear network with nominal variances the preconditioner is the inverse of a positive
    definite matrix: symmetric, and downhill for every vector. */
 static void the_preconditioner_is_symmetric_and_positive(void **state)
@@ -414,6 +473,8 @@ int main(void)
         cmocka_unit_test(triangular_panels_skip_only_zeros),
         cmocka_unit_test(a_row_of_a_product_does_not_depend_on_its_neighbours),
         cmocka_unit_test(not_a_number_goes_through_a_product),
+        cmocka_unit_test(a_dense_inverse_times_its_matrix_is_the_identity),
+        cmocka_unit_test(a_matrix_that_is_not_definite_has_no_dense_inverse),
         cmocka_unit_test(sweeps_equal_loops_in_double),
         cmocka_unit_test(the_gram_matrix_gives_the_errors_of_its_mean),
         cmocka_unit_test(the_gram_matrix_follows_the_updates_of_its_mean),
