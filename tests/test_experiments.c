@@ -485,6 +485,14 @@ static void an_unknown_experiment_is_refused_with_a_sentence(void **state)
     assert_int_equal(plan_create(&request, &plan, &failure), -1);
 }
 
+static size_t row_called(const struct table *t, const char *label)
+{
+    size_t row = 0;
+    while (strcmp(t->row[row].label, label) != 0)
+        row++;
+    return row;
+}
+
 static void a_figure_is_worse_only_beyond_deviation_and_ten_percent(void **state)
 {
     char folder[] = "/tmp/bpcn-test-XXXXXX";
@@ -499,9 +507,7 @@ static void a_figure_is_worse_only_beyond_deviation_and_ten_percent(void **state
     assert_int_equal(plan_create(&request, &plan, &failure), 0);
     assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
     const struct table *t = &plan.table[0];
-    size_t row = 0;
-    while (strcmp(t->row[row].label, "bayespcn") != 0)
-        row++;
+    size_t row = row_called(t, "bayespcn");
     /* the paper: 0.0337 +- 0.0007 at 1024, so the line is 0.03777 */
     static const double values[] = {0.0165, 0.0377, 0.0378};
     for (size_t k = 0; k < 3; k++) {
@@ -517,6 +523,34 @@ static void a_figure_is_worse_only_beyond_deviation_and_ten_percent(void **state
     plan_free(&plan);
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
+}
+
+/* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN all of them, for
+   the first; the rest all of them, for every seed. */
+static void slow_rows_are_cut_down_and_no_others(void **state)
+{
+    static const struct {
+        const char *label;
+        size_t seeds, queries;
+    } rows[] = {{"bayespcn", 3, 0},
+                {"bayespcn (paper objective)", 3, COMPARED_QUERIES},
+                {"gpcn (online)", 1, 0},
+                {"mhn", 3, 0}};
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10"};
+    struct plan plan;
+    struct failure failure;
+    struct cell cell;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    for (size_t k = 0; k < 4; k++) {
+        size_t row = row_called(&plan.table[0], rows[k].label), seeds = 0;
+        while (seeds < 9 && plan_cell(&plan, &plan.table[0], row, 3, seeds, &cell)) {
+            assert_int_equal(cell.limit, rows[k].queries);
+            seeds++;
+        }
+        assert_int_equal(seeds, seeds < 9 ? rows[k].seeds : 0);
+    }
+    plan_free(&plan);
 }
 
 int main(int argc, char **argv)
@@ -544,6 +578,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(shared_cells_are_listed_once),
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
         cmocka_unit_test(a_figure_is_worse_only_beyond_deviation_and_ten_percent),
+        cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
