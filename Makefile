@@ -28,7 +28,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 PLAIN := alloc team linalg dense gemm random activation root model discount error options memory inspect \
          $(patsubst src/%.c,%,$(wildcard src/store*.c src/log*.c src/file*.c))
 PER_PRECISION := inner sweep gram weights particle mixture block problem precondition schedule start adam lbfgs update \
-                 reader paper write read energy remove forget sample core
+                 reader paper write search read energy remove forget sample core
 LIB_OBJECTS := $(PLAIN:%=$(BUILD)/src/%.o) $(foreach bits,32 64,$(PER_PRECISION:%=$(BUILD)/src/%.f$(bits).o))
 STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)

@@ -187,7 +187,8 @@ static int build(struct preconditioner *p, const struct particle *particle, cons
                *below = alloc_zeroed(layer->below * layer->below * (l > 0), sizeof *below);
         fixed = fixed ? fixed : alloc_zeroed(n * n, sizeof *fixed);
         int failed = !pull || !below || !fixed ||
-                     curvature_below(p, layer, weights, l, l == 0 ? mask : NULL, l == 0 ? share : 1, l == 0 ? w.sensory : 1, pull);
+                     curvature_below(p, layer, weights, l, l == 0 ? mask : NULL, l == 0 ? share : 1,
+                                     l == 0 ? w.sensory : 1, pull);
         for (size_t i = 0; !failed && i < n; i++)
             fixed[i * n + i] += 1 / above;
         if (!failed && l == 0) {

@@ -97,6 +97,7 @@ typedef double real;
 #define layer_refresh REAL_NAME(layer_refresh)
 /* the operations; reader.c, paper.c */
 #define paper_read REAL_NAME(paper_read)
+#define search_minimize REAL_NAME(search_minimize)
 #define reader_create REAL_NAME(reader_create)
 #define reader_free REAL_NAME(reader_free)
 #define reader_answer REAL_NAME(reader_answer)
