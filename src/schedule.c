@@ -84,7 +84,7 @@ double density_tolerance(const struct model *model)
 
 double recall_tolerance(const struct model *model)
 {
-    double per_entry = model->options.activation == BPCN_RELU ? 1e-6 : 1e-5; /* kinks make small steps of large ones */
+    double per_entry = model->options.activation == BPCN_RELU ? 3e-6 : 1e-5; /* kinks make small steps of large ones */
     return per_entry * (double)(model->width[0] + model->code_dim);
 }
 
