@@ -276,3 +276,23 @@ void left_half(size_t n, unsigned char *known)
     for (size_t j = 0; j < n * PICTURE; j++)
         known[j] = j % PICTURE / 3 % 8 < 4;
 }
+
+struct scene *scene_of(bpcn_options options, size_t n, uint64_t seed)
+{
+    struct dice dice = {seed};
+    struct scene *s = room(1, sizeof *s);
+    s->x = room(2 * n, PICTURE * sizeof *s->x);
+    s->unseen = s->x + n * PICTURE;
+    pictures(&dice, n, s->x);
+    pictures(&dice, n, s->unseen);
+    s->memory = make_memory(options);
+    assert_ok(bpcn_memory_write(s->memory, s->x, n, NULL));
+    return s;
+}
+
+void scene_free(struct scene *s)
+{
+    bpcn_memory_free(s->memory);
+    free(s->x);
+    free(s);
+}

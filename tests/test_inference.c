@@ -14,31 +14,14 @@
 static const size_t hidden[] = {24, 16};
 enum { CODE = 40, STORED = 8 };
 
-struct scene {
-    bpcn_memory *memory;
-    float x[STORED * PICTURE], unseen[STORED * PICTURE];
-};
-
 static struct scene *scene_create(size_t particles, bpcn_activation activation, double sigma, uint64_t seed)
 {
-    struct dice dice = {seed};
-    struct scene *s = room(1, sizeof *s);
     bpcn_options o = network(PICTURE, 2, hidden);
     o.particles = particles;
     o.activation = activation;
     o.sigma_x = sigma;
     o.seed = seed;
-    pictures(&dice, STORED, s->x);
-    pictures(&dice, STORED, s->unseen);
-    s->memory = make_memory(o);
-    assert_ok(bpcn_memory_write(s->memory, s->x, STORED, NULL));
-    return s;
-}
-
-static void scene_free(struct scene *s)
-{
-    bpcn_memory_free(s->memory);
-    free(s);
+    return scene_of(o, STORED, seed);
 }
 
 /* ---- reports */

@@ -12,31 +12,13 @@
 static const size_t hidden[] = {64, 64};
 enum { CODE = 128, STORED = 12 };
 
-/* A memory that holds STORED pictures, and as many that it has never seen. */
-struct scene {
-    bpcn_memory *memory;
-    float x[STORED * PICTURE], unseen[STORED * PICTURE];
-};
-
 static struct scene *scene_create(size_t particles, bpcn_activation activation)
 {
-    struct dice dice = {42};
-    struct scene *s = room(1, sizeof *s);
     bpcn_options o = network(PICTURE, 2, hidden);
     o.particles = particles;
     o.activation = activation;
     o.seed = 1;
-    pictures(&dice, STORED, s->x);
-    pictures(&dice, STORED, s->unseen);
-    s->memory = make_memory(o);
-    assert_ok(bpcn_memory_write(s->memory, s->x, STORED, NULL));
-    return s;
-}
-
-static void scene_free(struct scene *s)
-{
-    bpcn_memory_free(s->memory);
-    free(s);
+    return scene_of(o, STORED, 42);
 }
 
 static double error_where_unknown(size_t n, const unsigned char *known, const float *a, const float *b)
