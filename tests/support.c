@@ -277,10 +277,10 @@ void left_half(size_t n, unsigned char *known)
         known[j] = j % PICTURE / 3 % 8 < 4;
 }
 
-struct scene *scene_of(bpcn_options options, size_t n, uint64_t seed)
+struct gallery *gallery_of(bpcn_options options, size_t n, uint64_t seed)
 {
     struct dice dice = {seed};
-    struct scene *s = room(1, sizeof *s);
+    struct gallery *s = room(1, sizeof *s);
     s->x = room(2 * n, PICTURE * sizeof *s->x);
     s->unseen = s->x + n * PICTURE;
     pictures(&dice, n, s->x);
@@ -290,7 +290,7 @@ struct scene *scene_of(bpcn_options options, size_t n, uint64_t seed)
     return s;
 }
 
-void scene_free(struct scene *s)
+void gallery_free(struct gallery *s)
 {
     bpcn_memory_free(s->memory);
     free(s->x);

@@ -73,12 +73,12 @@ void pictures(struct dice *dice, size_t n, float *out); /* [n x PICTURE] */
 double mean_square_error(size_t n, const float *a, const float *b);
 
 /* A memory with these options that holds n pictures, and as many that it has never seen. */
-struct scene {
+struct gallery {
     bpcn_memory *memory;
     float *x, *unseen; /* [n x PICTURE] */
 };
-struct scene *scene_of(bpcn_options options, size_t n, uint64_t seed);
-void scene_free(struct scene *scene);
+struct gallery *gallery_of(bpcn_options options, size_t n, uint64_t seed);
+void gallery_free(struct gallery *gallery);
 
 /* Nonzero in the left half of every picture: known [n x PICTURE]. */
 void left_half(size_t n, unsigned char *known);

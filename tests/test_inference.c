@@ -14,14 +14,14 @@
 static const size_t hidden[] = {24, 16};
 enum { CODE = 40, STORED = 8 };
 
-static struct scene *scene_create(size_t particles, bpcn_activation activation, double sigma, uint64_t seed)
+static struct gallery *gallery_create(size_t particles, bpcn_activation activation, double sigma, uint64_t seed)
 {
     bpcn_options o = network(PICTURE, 2, hidden);
     o.particles = particles;
     o.activation = activation;
     o.sigma_x = sigma;
     o.seed = seed;
-    return scene_of(o, STORED, seed);
+    return gallery_of(o, STORED, seed);
 }
 
 /* ---- reports */
@@ -76,7 +76,7 @@ static void a_read_reports_what_its_code_says(void **state)
     (void)state;
     for (size_t particles = 1; particles <= 4; particles += 3)
         for (int masked = 0; masked <= 1; masked++) {
-            struct scene *s = scene_create(particles, BPCN_GELU, 0.05, 5);
+            struct gallery *s = gallery_create(particles, BPCN_GELU, 0.05, 5);
             struct naive *m = naive_of(s->memory);
             float codes[STORED * CODE];
             unsigned char known[STORED * PICTURE];
@@ -89,14 +89,14 @@ static void a_read_reports_what_its_code_says(void **state)
                 check_one_report(m, &w, &info[i]);
             }
             naive_free(m);
-            scene_free(s);
+            gallery_free(s);
         }
 }
 
 static void energy_of_the_inferred_code_is_the_energy_reported(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(2, BPCN_GELU, 0.05, 6);
+    struct gallery *s = gallery_create(2, BPCN_GELU, 0.05, 6);
     float codes[STORED * CODE];
     double energy[STORED], score[STORED];
     bpcn_read_info info[STORED];
@@ -112,7 +112,7 @@ static void energy_of_the_inferred_code_is_the_energy_reported(void **state)
         assert_true(score[i] == info[i].log_density); /* the same computation */
         assert_true(info[i].noise == 0);
     }
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* The same density of the same rows, asked for in two ways. */
@@ -121,7 +121,7 @@ static void a_mask_of_known_entries_only_scores_as_no_mask(void **state)
     (void)state;
     size_t apart = 0;
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        struct scene *s = scene_create(1, BPCN_GELU, 0.02, seed);
+        struct gallery *s = gallery_create(1, BPCN_GELU, 0.02, seed);
         double plain[STORED], masked[STORED];
         unsigned char all[STORED * PICTURE];
         memset(all, 1, sizeof all);
@@ -133,7 +133,7 @@ static void a_mask_of_known_entries_only_scores_as_no_mask(void **state)
                             plain[i], masked[i]);
                 apart++;
             }
-        scene_free(s);
+        gallery_free(s);
     }
     assert_int_equal(apart, 0);
 }
@@ -141,7 +141,7 @@ static void a_mask_of_known_entries_only_scores_as_no_mask(void **state)
 /* Every written picture must come out above every unseen one. */
 static void check_separation(size_t particles, int masked)
 {
-    struct scene *s = scene_create(particles, BPCN_GELU, 0.01, 7);
+    struct gallery *s = gallery_create(particles, BPCN_GELU, 0.01, 7);
     double score[STORED], new_score[STORED], least_score = INFINITY, most_score = -INFINITY, least = 1, most = 0;
     float out[STORED * PICTURE];
     unsigned char half[STORED * PICTURE], *mask = masked ? half : NULL;
@@ -167,7 +167,7 @@ static void check_separation(size_t particles, int masked)
                     masked ? ", half known" : "", least, most);
         fail();
     }
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void written_things_score_higher_and_are_more_familiar_when_masked(void **state)
@@ -189,7 +189,7 @@ static void written_things_score_higher_and_are_more_familiar_when_whole(void **
 static void converged_says_whether_the_minimiser_came_to_rest(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(1, BPCN_GELU, 0.05, 8);
+    struct gallery *s = gallery_create(1, BPCN_GELU, 0.05, 8);
     float codes[STORED * CODE];
     bpcn_read_info info[STORED];
     bpcn_read_options exact = bpcn_read_options_default();
@@ -202,7 +202,7 @@ static void converged_says_whether_the_minimiser_came_to_rest(void **state)
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, NULL, codes, info));
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 0);
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* A minimum: no short step along the negative gradient lowers the energy by more than the
@@ -210,7 +210,7 @@ static void converged_says_whether_the_minimiser_came_to_rest(void **state)
 static void the_code_found_is_a_minimum(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(1, BPCN_GELU, 0.05, 9);
+    struct gallery *s = gallery_create(1, BPCN_GELU, 0.05, 9);
     float codes[STORED * CODE], grad[STORED * CODE], moved[STORED * CODE];
     double energy[STORED], lower[STORED];
     bpcn_read_options exact = bpcn_read_options_default();
@@ -224,13 +224,13 @@ static void the_code_found_is_a_minimum(void **state)
         for (size_t i = 0; i < STORED; i++)
             assert_true(lower[i] > energy[i] - 3e-3);
     }
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* Both minimise the same energy of the same memory, that of the paper's objective; Adam takes the
    paper's 500 steps, and 1000 where half of the entries are unknown. Returns how many rows ours
    left more than 1e-3 above. */
-static size_t rows_above_adam(struct scene *s, const float *rows, int masked, const char *what)
+static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, const char *what)
 {
     float codes[STORED * CODE];
     unsigned char half[STORED * PICTURE], *known = masked ? half : NULL;
@@ -262,9 +262,9 @@ static size_t count_above_adam(int written)
     for (size_t i = 0; i < 3; i++)
         for (uint64_t seed = 1; seed <= 2; seed++)
             for (int masked = 0; masked <= 1; masked++) {
-                struct scene *s = scene_create(1, smooth[i], 0.05, seed);
+                struct gallery *s = gallery_create(1, smooth[i], 0.05, seed);
                 above += rows_above_adam(s, written ? s->x : s->unseen, masked, name[smooth[i]]);
-                scene_free(s);
+                gallery_free(s);
             }
     return above;
 }

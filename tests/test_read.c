@@ -12,13 +12,13 @@
 static const size_t hidden[] = {64, 64};
 enum { CODE = 128, STORED = 12 };
 
-static struct scene *scene_create(size_t particles, bpcn_activation activation)
+static struct gallery *gallery_create(size_t particles, bpcn_activation activation)
 {
     bpcn_options o = network(PICTURE, 2, hidden);
     o.particles = particles;
     o.activation = activation;
     o.seed = 1;
-    return scene_of(o, STORED, 42);
+    return gallery_of(o, STORED, 42);
 }
 
 static double error_where_unknown(size_t n, const unsigned char *known, const float *a, const float *b)
@@ -37,11 +37,11 @@ static double error_where_unknown(size_t n, const unsigned char *known, const fl
 
 static void check_recall_of_itself(size_t particles, bpcn_activation activation, double allowed)
 {
-    struct scene *s = scene_create(particles, activation);
+    struct gallery *s = gallery_create(particles, activation);
     float out[STORED * PICTURE];
     assert_ok(bpcn_memory_read(s->memory, s->x, NULL, STORED, NULL, out, NULL));
     assert_true(mean_square_error(STORED * PICTURE, s->x, out) < allowed);
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void written_pictures_are_recalled_from_themselves(void **state)
@@ -60,7 +60,7 @@ static void written_pictures_are_recalled_from_themselves(void **state)
    memory nothing would get below 0.16. */
 static void check_recall_from_noise(size_t particles)
 {
-    struct scene *s = scene_create(particles, BPCN_GELU);
+    struct gallery *s = gallery_create(particles, BPCN_GELU);
     struct dice dice = {7};
     float noisy[STORED * PICTURE], out[STORED * PICTURE];
     for (size_t j = 0; j < STORED * PICTURE; j++)
@@ -68,7 +68,7 @@ static void check_recall_from_noise(size_t particles)
     assert_ok(bpcn_memory_read(s->memory, noisy, NULL, STORED, NULL, out, NULL));
     assert_true(mean_square_error(STORED * PICTURE, s->x, noisy) > 0.14);
     assert_true(mean_square_error(STORED * PICTURE, s->x, out) < 0.027); /* a sixth */
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void written_pictures_are_recalled_from_noise(void **state)
@@ -80,7 +80,7 @@ static void written_pictures_are_recalled_from_noise(void **state)
 
 static void check_recall_from_half(size_t particles, bpcn_activation activation)
 {
-    struct scene *s = scene_create(particles, activation);
+    struct gallery *s = gallery_create(particles, activation);
     float query[STORED * PICTURE], out[STORED * PICTURE];
     unsigned char known[STORED * PICTURE];
     left_half(STORED, known);
@@ -89,7 +89,7 @@ static void check_recall_from_half(size_t particles, bpcn_activation activation)
     assert_ok(bpcn_memory_read(s->memory, query, known, STORED, NULL, out, NULL));
     assert_true(error_where_unknown(STORED, known, s->x, query) > 0.5);
     assert_true(error_where_unknown(STORED, known, s->x, out) < 0.01); /* the paper's bar of a correct recall */
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void written_pictures_are_recalled_from_their_left_half(void **state)
@@ -105,7 +105,7 @@ static void written_pictures_are_recalled_from_their_left_half(void **state)
 static void written_pictures_are_recalled_better_than_by_the_density(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(1, BPCN_GELU);
+    struct gallery *s = gallery_create(1, BPCN_GELU);
     unsigned char known[STORED * PICTURE];
     float out[STORED * PICTURE];
     bpcn_read_options density = bpcn_read_options_default();
@@ -115,19 +115,19 @@ static void written_pictures_are_recalled_better_than_by_the_density(void **stat
     double recall = error_where_unknown(STORED, known, s->x, out);
     assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, &density, out, NULL));
     assert_true(recall < 0.2 * error_where_unknown(STORED, known, s->x, out)); /* a hundredth */
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void recall_works_with_the_papers_minimiser(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(1, BPCN_GELU);
+    struct gallery *s = gallery_create(1, BPCN_GELU);
     float out[STORED * PICTURE];
     bpcn_read_info info[STORED];
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
     assert_ok(bpcn_memory_read(s->memory, s->x, NULL, 3, NULL, out, info));
     assert_true(mean_square_error(3 * PICTURE, s->x, out) < 0.01); /* the paper's bar */
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* ---- what is known, and what is not */
@@ -137,7 +137,7 @@ static void entries_said_to_be_known_come_back_as_they_are(void **state)
     (void)state;
     for (int minimizer = BPCN_LBFGS; minimizer <= BPCN_ADAM; minimizer++)
         for (size_t particles = 1; particles <= 3; particles += 2) {
-            struct scene *s = scene_create(particles, BPCN_GELU);
+            struct gallery *s = gallery_create(particles, BPCN_GELU);
             float out[4 * PICTURE];
             unsigned char half[4 * PICTURE], all[4 * PICTURE];
             left_half(4, half);
@@ -150,14 +150,14 @@ static void entries_said_to_be_known_come_back_as_they_are(void **state)
             for (size_t j = 0; j < 4 * PICTURE; j++)
                 if (half[j])
                     assert_memory_equal(&out[j], &s->unseen[j], sizeof *out);
-            scene_free(s);
+            gallery_free(s);
         }
 }
 
 static void check_unknown_unseen(size_t particles, bpcn_objective objective)
 {
     static const float junk[] = {NAN, INFINITY, -INFINITY, 3e38f, 0.5f};
-    struct scene *s = scene_create(particles, BPCN_GELU);
+    struct gallery *s = gallery_create(particles, BPCN_GELU);
     float query[4 * PICTURE], out[4 * PICTURE], want[4 * PICTURE];
     unsigned char known[4 * PICTURE];
     bpcn_read_info info[4], want_info[4];
@@ -176,7 +176,7 @@ static void check_unknown_unseen(size_t particles, bpcn_objective objective)
             assert_true(info[i].familiarity == want_info[i].familiarity);
         }
     }
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void unknown_entries_are_never_looked_at(void **state)
@@ -192,7 +192,7 @@ static void a_query_of_which_nothing_is_known_gets_an_answer(void **state)
 {
     (void)state;
     for (size_t particles = 1; particles <= 2; particles++) {
-        struct scene *s = scene_create(particles, BPCN_GELU);
+        struct gallery *s = gallery_create(particles, BPCN_GELU);
         float query[PICTURE], out[PICTURE];
         unsigned char known[PICTURE] = {0};
         bpcn_read_info info;
@@ -202,14 +202,14 @@ static void a_query_of_which_nothing_is_known_gets_an_answer(void **state)
         for (size_t j = 0; j < PICTURE; j++)
             assert_true(fabs((double)out[j]) < 3); /* a mixture of pictures within -1 .. 1 */
         assert_true(isfinite(info.energy) && info.residual == 0);
-        scene_free(s);
+        gallery_free(s);
     }
 }
 
 static void the_answer_may_replace_the_query(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(2, BPCN_GELU);
+    struct gallery *s = gallery_create(2, BPCN_GELU);
     float apart[STORED * PICTURE], same[STORED * PICTURE];
     unsigned char known[STORED * PICTURE];
     left_half(STORED, known);
@@ -217,7 +217,7 @@ static void the_answer_may_replace_the_query(void **state)
     assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, NULL, apart, NULL));
     assert_ok(bpcn_memory_read(s->memory, same, known, STORED, NULL, same, NULL));
     assert_memory_equal(apart, same, sizeof same);
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* ---- noise */
@@ -225,7 +225,7 @@ static void the_answer_may_replace_the_query(void **state)
 static void noise_is_estimated_when_nothing_is_masked(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(1, BPCN_GELU);
+    struct gallery *s = gallery_create(1, BPCN_GELU);
     struct dice dice = {3};
     float noisy[STORED * PICTURE], out[STORED * PICTURE];
     bpcn_read_info info[STORED];
@@ -237,13 +237,13 @@ static void noise_is_estimated_when_nothing_is_masked(void **state)
     assert_ok(bpcn_memory_read(s->memory, s->x, NULL, STORED, NULL, out, info));
     for (size_t i = 0; i < STORED; i++)
         assert_true(info[i].noise < 0.02); /* a clean query has none */
-    scene_free(s);
+    gallery_free(s);
 }
 
 static void noise_given_is_noise_used(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(1, BPCN_GELU);
+    struct gallery *s = gallery_create(1, BPCN_GELU);
     struct dice dice = {3};
     float noisy[STORED * PICTURE], out[STORED * PICTURE];
     unsigned char known[STORED * PICTURE];
@@ -260,7 +260,7 @@ static void noise_given_is_noise_used(void **state)
     /* with a mask and noise the known entries are cleaned as well */
     assert_ok(bpcn_memory_read(s->memory, noisy, known, STORED, &o, out, info));
     assert_true(mean_square_error(STORED * PICTURE, s->x, out) < 0.045); /* half of it */
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* ---- the same question, the same answer */
@@ -269,7 +269,7 @@ static void reading_twice_gives_the_same_bits_and_changes_nothing(void **state)
 {
     (void)state;
     for (size_t particles = 1; particles <= 3; particles += 2) {
-        struct scene *s = scene_create(particles, BPCN_GELU), *again = scene_create(particles, BPCN_GELU);
+        struct gallery *s = gallery_create(particles, BPCN_GELU), *again = gallery_create(particles, BPCN_GELU);
         float a[STORED * PICTURE], b[STORED * PICTURE];
         bpcn_read_info first[STORED], second[STORED];
         struct snapshot *before = snapshot_take(s->memory);
@@ -281,8 +281,8 @@ static void reading_twice_gives_the_same_bits_and_changes_nothing(void **state)
             assert_true(first[i].energy == second[i].energy && first[i].evaluations == second[i].evaluations);
         assert_true(snapshot_same(before, s->memory));
         snapshot_free(before);
-        scene_free(s);
-        scene_free(again);
+        gallery_free(s);
+        gallery_free(again);
     }
 }
 
@@ -308,7 +308,7 @@ static void the_answer_does_not_depend_on_the_company(void **state)
 {
     (void)state;
     enum { MANY = 200, PROBE = 163 };
-    struct scene *s = scene_create(1, BPCN_GELU);
+    struct gallery *s = gallery_create(1, BPCN_GELU);
     struct dice dice = {8};
     float *batch = room(MANY * PICTURE, sizeof *batch), *out = room(MANY * PICTURE, sizeof *out), alone[PICTURE];
     unsigned char *known = room(MANY * PICTURE, 1);
@@ -329,11 +329,11 @@ static void the_answer_does_not_depend_on_the_company(void **state)
     free(out);
     free(known);
     free(info);
-    scene_free(s);
+    gallery_free(s);
 }
 
 struct visitor {
-    const struct scene *scene;
+    const struct gallery *scene;
     float out[STORED * PICTURE];
     double score[STORED];
     bpcn_status status;
@@ -352,7 +352,7 @@ static void four_threads_read_the_same_bits_as_one(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
-    struct scene *s = scene_create(2, BPCN_GELU);
+    struct gallery *s = gallery_create(2, BPCN_GELU);
     struct visitor *v = room(THREADS + 1, sizeof *v);
     pthread_t thread[THREADS];
     for (size_t i = 0; i <= THREADS; i++)
@@ -368,7 +368,7 @@ static void four_threads_read_the_same_bits_as_one(void **state)
         assert_memory_equal(v[i].score, v[THREADS].score, sizeof v[i].score);
     }
     free(v);
-    scene_free(s);
+    gallery_free(s);
 }
 
 /* Wide enough that the library's own threads share the work of one row. */
