@@ -75,8 +75,8 @@ const char *comparison_text(const struct plan *plan)
 {
     return plan->tier != TIER_PAPER
                ? ""
-               : " Rows of the paper's objective: at most 128 images, spread evenly over those written. Rows of GPCN: "
-                 "the first seed.";
+               : " Rows of the paper's objective and of GPCN offline: at most 128 images, spread evenly over those "
+                 "written. Rows of GPCN: the first seed.";
 }
 
 const char *const *figure_measures(enum cell_kind kind)
