@@ -277,6 +277,16 @@ void left_half(size_t n, unsigned char *known)
         known[j] = j % PICTURE / 3 % 8 < 4;
 }
 
+bpcn_options small_network(size_t particles)
+{
+    static const size_t hidden[] = {SMALL_FIRST, SMALL_SECOND};
+    bpcn_options o = network(PICTURE, 2, hidden);
+    o.particles = particles;
+    o.sigma_x = 0.1;
+    o.seed = 3;
+    return o;
+}
+
 struct gallery *gallery_of(bpcn_options options, size_t n, uint64_t seed)
 {
     struct dice dice = {seed};

@@ -72,6 +72,10 @@ enum { PICTURE = 192 };
 void pictures(struct dice *dice, size_t n, float *out); /* [n x PICTURE] */
 double mean_square_error(size_t n, const float *a, const float *b);
 
+/* Two narrow hidden layers for pictures, sigma_x 0.1: quick, and uncertain of everything. */
+enum { SMALL_FIRST = 16, SMALL_SECOND = 12, SMALL_CODE = SMALL_FIRST + SMALL_SECOND };
+bpcn_options small_network(size_t particles);
+
 /* A memory with these options that holds n pictures, and as many that it has never seen. */
 struct gallery {
     bpcn_memory *memory;

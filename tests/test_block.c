@@ -12,24 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t hidden[] = {16, 12};
-enum { CODE = 28 };
-
-static bpcn_options small(size_t particles)
-{
-    bpcn_options o = network(PICTURE, 2, hidden);
-    o.particles = particles;
-    o.sigma_x = 0.1;
-    o.seed = 3;
-    return o;
-}
-
 static void block_of_one_row_equals_a_write(void **state)
 {
     (void)state;
     struct dice dice = {12};
     float x[PICTURE];
-    bpcn_memory *one = make_memory(small(2)), *block = make_memory(small(2));
+    bpcn_memory *one = make_memory(small_network(2)), *block = make_memory(small_network(2));
     pictures(&dice, 1, x);
     assert_ok(bpcn_memory_write(one, x, 1, NULL));
     assert_ok(bpcn_memory_write_block(block, x, 1, NULL));
@@ -102,18 +90,18 @@ static void block_conditions_on_each_of_its_codes(void **state)
     (void)state;
     enum { ROWS = 8 };
     struct dice dice = {14};
-    float x[ROWS * PICTURE], codes[ROWS * CODE];
-    double code[CODE];
+    float x[ROWS * PICTURE], codes[ROWS * SMALL_CODE];
+    double code[SMALL_CODE];
     bpcn_write_info info = bpcn_write_info_default();
-    bpcn_memory *m = make_memory(small(1));
+    bpcn_memory *m = make_memory(small_network(1));
     struct naive *want = naive_of(m);
     pictures(&dice, ROWS, x);
     info.codes = codes;
     assert_ok(bpcn_memory_write_block(m, x, ROWS, &info));
     assert_int_equal(info.written, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
-        for (size_t j = 0; j < CODE; j++)
-            code[j] = (double)codes[i * CODE + j];
+        for (size_t j = 0; j < SMALL_CODE; j++)
+            code[j] = (double)codes[i * SMALL_CODE + j];
         condition_naively(want, x + i * PICTURE, code);
     }
     struct naive *got = naive_of(m);
@@ -137,7 +125,7 @@ static void block_of_equal_rows_is_written_and_recalled(void **state)
     enum { ROWS = 16 };
     struct dice dice = {15};
     float x[ROWS * PICTURE], back[PICTURE];
-    bpcn_options o = small(1);
+    bpcn_options o = small_network(1);
     o.sigma_x = 0.01;
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 1, x);

@@ -14,31 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t hidden[] = {16, 12};
-enum { CODE = 28 };
-
-static bpcn_options small(size_t particles)
-{
-    bpcn_options o = network(PICTURE, 2, hidden);
-    o.particles = particles;
-    o.sigma_x = 0.1;
-    o.seed = 3;
-    return o;
-}
-
 /* ---- what a write reports */
 
 /* The code of particle k in double, from info's floats. */
 static void widen(const float *codes, size_t k, double *out)
 {
-    for (size_t j = 0; j < CODE; j++)
-        out[j] = (double)codes[k * CODE + j];
+    for (size_t j = 0; j < SMALL_CODE; j++)
+        out[j] = (double)codes[k * SMALL_CODE + j];
 }
 
 /* Energies of every particle at the codes the write reports; returns that of the mixture. */
 static double energies_at(const struct naive *before, const float *x, const float *codes, double *log_term)
 {
-    double wide[PICTURE], code[CODE], most = -INFINITY, sum = 0;
+    double wide[PICTURE], code[SMALL_CODE], most = -INFINITY, sum = 0;
     struct naive_row row = {.x0 = wide, .count = PICTURE, .code = code};
     for (size_t j = 0; j < PICTURE; j++)
         wide[j] = (double)x[j];
@@ -56,9 +44,9 @@ static void check_report(bpcn_precision precision, bpcn_minimizer minimizer)
 {
     enum { N = 3, ROWS = 6 };
     struct dice dice = {11};
-    float x[ROWS * PICTURE], codes[N * CODE];
-    double log_term[N], weights[N], code[CODE];
-    bpcn_options o = small(N);
+    float x[ROWS * PICTURE], codes[N * SMALL_CODE];
+    double log_term[N], weights[N], code[SMALL_CODE];
+    bpcn_options o = small_network(N);
     o.precision = precision;
     o.minimizer = minimizer;
     bpcn_memory *m = make_memory(o);
@@ -139,7 +127,7 @@ static void known_things_have_less_energy_than_new_ones(void **state)
     float x[PICTURE];
     bpcn_write_row rows[3];
     bpcn_write_info info = bpcn_write_info_default();
-    bpcn_memory *m = make_memory(small(1));
+    bpcn_memory *m = make_memory(small_network(1));
     pictures(&dice, 1, x);
     for (size_t i = 0; i < 3; i++) {
         info.rows = &rows[i];
@@ -157,7 +145,7 @@ static void rows_written_together_equal_rows_written_one_by_one(void **state)
     enum { ROWS = 5 }; /* below eight: more rows of one call are computed another way */
     struct dice dice = {9};
     float x[ROWS * PICTURE];
-    bpcn_memory *together = make_memory(small(2)), *apart = make_memory(small(2));
+    bpcn_memory *together = make_memory(small_network(2)), *apart = make_memory(small_network(2));
     bpcn_write_info info = bpcn_write_info_default();
     pictures(&dice, ROWS, x);
     assert_ok(bpcn_memory_write(together, x, ROWS, &info));
@@ -179,7 +167,7 @@ static void check_many(bpcn_precision precision, int resample)
     float x[ROWS * PICTURE];
     bpcn_write_row together[ROWS], apart[ROWS];
     bpcn_write_info info = bpcn_write_info_default();
-    bpcn_options o = small(N);
+    bpcn_options o = small_network(N);
     o.hidden[0] = o.hidden[1] = 64; /* room for all: minima far apart would not be comparable */
     o.precision = precision;
     o.resample = resample;
@@ -214,9 +202,10 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     enum { ROWS = 60 };
     struct dice dice = {32};
     float x[ROWS * PICTURE];
-    double target[PICTURE], code[CODE], grad[CODE], want_grad[CODE], count = PICTURE, extra = 0, energy, want;
+    double target[PICTURE], code[SMALL_CODE], grad[SMALL_CODE], want_grad[SMALL_CODE], count = PICTURE, extra = 0,
+                                                                                       energy, want;
     const double *row = target;
-    bpcn_options o = small(1);
+    bpcn_options o = small_network(1);
     o.precision = BPCN_FLOAT64;
     bpcn_memory *m = make_memory(o);
     struct particle *particle = &m->model->particles[0];
@@ -231,7 +220,7 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t j = 0; j < PICTURE; j++)
             target[j] = (double)x[i * PICTURE + j];
-        dice_normals(&dice, CODE, 1, code);
+        dice_normals(&dice, SMALL_CODE, 1, code);
         gram_aim(gram, layer, target);
         work->gram = gram;
         particle_evaluate(m->model, particle, &batch, work, &energy, grad, NULL, NULL);
@@ -239,7 +228,7 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
         particle_evaluate(m->model, particle, &batch, work, &want, want_grad, NULL, NULL);
         /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
         assert_near(energy, want, 1e-9 * fabs(want));
-        assert_near(greatest_difference(CODE, grad, want_grad), 0, 1e-9 * greatest_size(CODE, want_grad));
+        assert_near(greatest_difference(SMALL_CODE, grad, want_grad), 0, 1e-9 * greatest_size(SMALL_CODE, want_grad));
         particle_update(m->model, particle, target, code, 1, update);
     }
     workspace_free(work);
@@ -254,7 +243,7 @@ static void stats_count_and_the_memory_never_grows(void **state)
     struct dice dice = {10};
     float x[4 * PICTURE];
     bpcn_stats empty = {.size = sizeof empty}, full = {.size = sizeof full};
-    bpcn_memory *m = make_memory(small(3));
+    bpcn_memory *m = make_memory(small_network(3));
     pictures(&dice, 4, x);
     assert_ok(bpcn_memory_get_stats(m, &empty));
     assert_ok(bpcn_memory_write(m, x, 2, NULL));
@@ -267,7 +256,7 @@ static void stats_count_and_the_memory_never_grows(void **state)
     assert_int_equal(full.deletes, 0);
     assert_int_equal(full.bytes, empty.bytes);
     assert_int_equal(full.dim, PICTURE);
-    assert_int_equal(full.code_dim, CODE);
+    assert_int_equal(full.code_dim, SMALL_CODE);
     assert_near(empty.effective_particles, 3, 1e-12); /* rounding */
     assert_true(full.effective_particles >= 1 - 1e-12 && full.effective_particles <= 3);
     assert_true(full.kernels != NULL && full.kernels[0] != '\0');
@@ -283,7 +272,7 @@ static void check_resampling(uint64_t seed, size_t *resampled)
     struct dice dice = {seed};
     float x[PICTURE];
     double weights[N], after[N];
-    bpcn_options o = small(N);
+    bpcn_options o = small_network(N);
     o.seed = seed;
     bpcn_memory *plain = make_memory(o);
     o.resample = 1;
@@ -300,9 +289,9 @@ static void check_resampling(uint64_t seed, size_t *resampled)
         squares += weights[k] * weights[k];
         copies[mine->origin]++;
         /* a copy is the particle it descends from, to the bit */
-        assert_memory_equal(mine->layer[0].mean, origin->layer[0].mean, hidden[0] * PICTURE * sizeof(float));
+        assert_memory_equal(mine->layer[0].mean, origin->layer[0].mean, SMALL_FIRST * PICTURE * sizeof(float));
         assert_memory_equal(mine->layer[1].root, origin->layer[1].root, 78 * sizeof(double));
-        assert_memory_equal(mine->top_mean, origin->top_mean, hidden[1] * sizeof(double));
+        assert_memory_equal(mine->top_mean, origin->top_mean, SMALL_SECOND * sizeof(double));
     }
     int drawn = 1 / squares < 0.5 * N;
     *resampled += (size_t)drawn;
@@ -360,7 +349,7 @@ static void forgetting_after_resampling_returns_to_the_ancestors_prior(void **st
     static const double weights[N] = {0, 0, 1, 0}; /* only particle 2 can have children */
     struct dice dice = {21};
     float x[PICTURE];
-    bpcn_options o = small(N);
+    bpcn_options o = small_network(N);
     o.resample = 1;
     bpcn_memory *m = make_memory(o), *fresh = make_memory(o);
     const struct particle *ancestor = &fresh->model->particles[2];
@@ -371,8 +360,8 @@ static void forgetting_after_resampling_returns_to_the_ancestors_prior(void **st
     for (size_t k = 0; k < N; k++) {
         const struct particle *p = &m->model->particles[k];
         assert_int_equal(p->origin, 2);
-        assert_memory_equal(p->layer[0].mean, ancestor->layer[0].mean, hidden[0] * PICTURE * sizeof(float));
-        assert_memory_equal(p->top_mean, ancestor->top_mean, hidden[1] * sizeof(double));
+        assert_memory_equal(p->layer[0].mean, ancestor->layer[0].mean, SMALL_FIRST * PICTURE * sizeof(float));
+        assert_memory_equal(p->top_mean, ancestor->top_mean, SMALL_SECOND * sizeof(double));
     }
     bpcn_memory_free(m);
     bpcn_memory_free(fresh);
@@ -386,7 +375,7 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     struct dice dice = {22};
     float x[3 * PICTURE];
     bpcn_write_info info = bpcn_write_info_default();
-    bpcn_memory *m = make_memory(small(2));
+    bpcn_memory *m = make_memory(small_network(2));
     pictures(&dice, 3, x);
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     struct snapshot *before = snapshot_take(m);
@@ -425,7 +414,7 @@ static int huge_breaks(bpcn_activation activation, bpcn_precision precision, flo
 {
     struct dice dice = {23};
     float x[3 * PICTURE];
-    bpcn_options o = small(2);
+    bpcn_options o = small_network(2);
     o.activation = activation;
     o.precision = precision;
     bpcn_memory *m = make_memory(o);
@@ -471,7 +460,7 @@ static void a_row_that_is_too_large_stops_the_write_before_it_starts(void **stat
     struct dice dice = {24};
     float x[ROWS * PICTURE];
     bpcn_write_info info = bpcn_write_info_default();
-    bpcn_memory *m = make_memory(small(1));
+    bpcn_memory *m = make_memory(small_network(1));
     pictures(&dice, ROWS, x);
     x[3 * PICTURE + 7] = 2e15f;
     struct snapshot *s = snapshot_take(m);
@@ -492,7 +481,7 @@ static void adam_takes_no_more_steps_than_it_is_allowed(void **state)
     float x[PICTURE];
     bpcn_write_row row;
     bpcn_write_info info = bpcn_write_info_default();
-    bpcn_options o = small(1);
+    bpcn_options o = small_network(1);
     o.minimizer = BPCN_ADAM;
     o.adam_steps = 7;
     bpcn_memory *m = make_memory(o);
