@@ -101,7 +101,7 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
 	$(LINK) $^ $(TEST_LIBS)
-$(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
+$(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(STATIC)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)

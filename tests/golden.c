@@ -10,130 +10,16 @@
 #include "support.h"
 
 #include "core.h"
-#include "golden_files.h"
+#include "golden_case.h"
 
 #include "baselines/gpcn.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Relative to the largest entry of the tensor (at least 1). Both sides are float64, so one
-   operation agrees to about 1e-15; Adam divides by sqrt(v) + 1e-8 and can amplify the rounding of
-   entries whose gradient nearly vanishes, hence the room. Measured: 6e-15 at worst. */
-static const double tolerance = 1e-12;
-
 enum { FORGET_MANY = 400 };
-
-struct tensor {
-    char name[128];
-    struct array array;
-    enum { UNSEEN, INPUT, COMPARED } seen;
-    struct tensor *next;
-};
-
-struct golden_case {
-    const char *folder, *name;
-    const struct json *about;
-    struct tensor *tensors;
-    double worst;
-    char worst_name[128];
-    int failures;
-};
-
-/* ---- the tensors of a case: the files on disk */
-
-static void load_tensor(struct golden_case *c, const char *file)
-{
-    char path[1024], error[1200];
-    size_t prefix = strlen(c->name) + 1, length = strlen(file);
-    struct tensor *t = room(1, sizeof *t);
-    assert_true(length - prefix - 4 < sizeof t->name);
-    memcpy(t->name, file + prefix, length - prefix - 4);
-    snprintf(path, sizeof path, "%s/%s", c->folder, file);
-    t->next = c->tensors;
-    c->tensors = t;
-    if (npy_load(path, &t->array, error, sizeof error) != 0)
-        fail_msg("%s", error);
-}
-
-static void load_tensors(struct golden_case *c)
-{
-    DIR *folder = opendir(c->folder);
-    size_t prefix = strlen(c->name);
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        size_t length = strlen(entry->d_name);
-        if (length > prefix + 5 && strncmp(entry->d_name, c->name, prefix) == 0 && entry->d_name[prefix] == '.' &&
-            strcmp(entry->d_name + length - 4, ".npy") == 0)
-            load_tensor(c, entry->d_name);
-    }
-    closedir(folder);
-}
-
-static struct tensor *find(const struct golden_case *c, const char *name)
-{
-    struct tensor *t = c->tensors;
-    while (t != NULL && strcmp(t->name, name) != 0)
-        t = t->next;
-    return t;
-}
-
-static const struct array *vinput(struct golden_case *c, const char *format, va_list arguments)
-{
-    char name[160];
-    vsnprintf(name, sizeof name, format, arguments);
-    struct tensor *t = find(c, name);
-    if (t != NULL && t->seen == UNSEEN)
-        t->seen = INPUT;
-    return t ? &t->array : NULL;
-}
-
-/* A tensor to compute with, or NULL. */
-static const struct array *input(struct golden_case *c, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const struct array *a = vinput(c, format, arguments);
-    va_end(arguments);
-    return a;
-}
-
-static const struct array *required(struct golden_case *c, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const struct array *a = vinput(c, format, arguments);
-    va_end(arguments);
-    if (a == NULL)
-        fail_msg("%s: %s is missing", c->name, format);
-    return a;
-}
-
-/* Compares what we computed with a tensor, if the folder has it. */
-static void compare(struct golden_case *c, const char *name, size_t count, const double *got)
-{
-    struct tensor *t = find(c, name);
-    if (t == NULL)
-        return;
-    t->seen = COMPARED;
-    if (t->array.count != count) {
-        print_error("%s.%s has %zu entries, expected %zu\n", c->name, name, t->array.count, count);
-        c->failures++;
-        return;
-    }
-    double off = greatest_difference(count, got, t->array.data) / fmax(1, greatest_size(count, t->array.data));
-    if (!(off <= c->worst)) {
-        c->worst = off;
-        snprintf(c->worst_name, sizeof c->worst_name, "%s", name);
-    }
-    if (!(off <= tolerance)) {
-        print_error("%s.%s is off by %g, more than %g\n", c->name, name, off, tolerance);
-        c->failures++;
-    }
-}
 
 /* ---- the memory of a case */
 
