@@ -378,16 +378,15 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* The paper's objective and GPCN read in thirty rounds, ten times the evaluations of ours: at the paper's sizes some
-   of the images must do, unless a limit was asked for; but for GPCN online, all of whose items count, the old ones
-   as well as the latest. */
+/* The paper's objective reads in thirty rounds, and so does GPCN: at the paper's sizes some of the images must do,
+   unless a limit was asked for. GPCN online, the paper's opponent in continual learning, reads them all. */
 static size_t queries_of(const struct plan *p, const struct row *r)
 {
     int slow = r->objective == BPCN_OBJECTIVE_PAPER || r->spec.kind == METHOD_GPCN_OFFLINE;
     return p->limit > 0 ? p->limit : slow && p->tier == TIER_PAPER ? COMPARED_QUERIES : 0;
 }
 
-/* GPCN takes hours, for a deviation that the paper gives as 0.0001 and less. */
+/* GPCN alone would take hours for each further seed. */
 static size_t seeds_of(const struct plan *p, const struct row *r)
 {
     int gpcn = r->spec.kind == METHOD_GPCN_OFFLINE || r->spec.kind == METHOD_GPCN_ONLINE;

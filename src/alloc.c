@@ -7,8 +7,7 @@
 
 static const size_t line = 64;
 
-/* No large pages: a virtual machine that gives unused memory back has to ask for each of them anew, which
-   took a fifth of a batch of reads. */
+/* Small pages: large ones made a batch of reads a fifth slower where it was measured (docs/SPEED.md). */
 void *alloc_zeroed(size_t count, size_t size)
 {
     if (size != 0 && count > (SIZE_MAX - line) / size)

@@ -438,13 +438,11 @@ static void parameters_of_a_memory_without_a_file_can_be_set(void **state)
     bpcn_memory_free(copy);
 }
 
-static void wrong_arguments_are_refused_with_a_sentence(void **state)
+static void wrong_ways_of_opening_are_refused_with_a_sentence(void **state)
 {
     char longest[5000];
-    size_t n;
     bpcn_options o = small_options(), bad = small_options();
     bpcn_open_options how = bpcn_open_options_default();
-    bpcn_file_info info = empty_info(), wrong = {.size = 3};
     bpcn_memory *m = create_plain(&o), *out;
     (void)state;
     memset(longest, 'a', sizeof longest - 1);
@@ -476,6 +474,16 @@ static void wrong_arguments_are_refused_with_a_sentence(void **state)
     assert_int_equal(bpcn_memory_open(scratch("no/such/folder"), &how, &out), BPCN_IO);
     assert_int_equal(bpcn_memory_open(scratch("fine"), &how, &out), BPCN_OK);
     bpcn_memory_free(out);
+    bpcn_memory_free(m);
+}
+
+static void wrong_arguments_are_refused_with_a_sentence(void **state)
+{
+    size_t n;
+    bpcn_options o = small_options();
+    bpcn_file_info info = empty_info(), wrong = {.size = 3};
+    bpcn_memory *m = create_plain(&o), *out;
+    (void)state;
     assert_int_equal(bpcn_memory_load("x", NULL), BPCN_INVALID);
     assert_int_equal(bpcn_memory_load(NULL, &out), BPCN_INVALID);
     assert_int_equal(bpcn_memory_save(NULL, "x"), BPCN_INVALID);
@@ -543,6 +551,7 @@ int main(void)
         cmocka_unit_test(discount_too_small_to_compute_with_does_not_cost_the_memory),
         cmocka_unit_test(state_that_no_file_may_hold_is_not_saved),
         cmocka_unit_test(parameters_of_a_memory_without_a_file_can_be_set),
+        cmocka_unit_test(wrong_ways_of_opening_are_refused_with_a_sentence),
         cmocka_unit_test(wrong_arguments_are_refused_with_a_sentence),
         cmocka_unit_test(fast_checksum_equals_the_plain_one_and_the_standard),
         cmocka_unit_test(statuses_of_files_have_names),
