@@ -9,6 +9,7 @@
 #include "minimize.h"
 
 #include "alloc.h"
+#include "kink.h"
 #include "linalg.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ struct row {
     int dense;                      /* preconditioned together with others, not by `scale` */
     double share[HISTORY];          /* between the two loops of the recursion */
     real *point, *grad, *direction; /* [dim] */
+    real *jump;                     /* [dim]: of the gradient, where the objective has any */
     real *scale;                    /* [dim]: inverse diagonal of the Hessian, where known */
     real *moves, *changes;          /* [HISTORY x dim] */
     double inverse[HISTORY];        /* 1 / (move . change) */
@@ -60,7 +62,7 @@ static void pool_free(struct pool *pool)
 /* Room for `batch` rows at a time; their state is reused for the rows that come after. */
 static int pool_allocate(struct pool *pool, size_t batch, size_t dim, int dense)
 {
-    const size_t per_row = 3 + 2 * HISTORY;
+    const size_t per_row = 4 + 2 * HISTORY;
     pool->row = alloc_zeroed(batch, sizeof *pool->row);
     pool->vectors = alloc_zeroed(batch, per_row * dim * sizeof *pool->vectors);
     pool->active = alloc_zeroed(batch, 3 * sizeof *pool->active);
@@ -78,8 +80,9 @@ static int pool_allocate(struct pool *pool, size_t batch, size_t dim, int dense)
         pool->row[i].grad = v;
         pool->row[i].direction = v + dim;
         pool->row[i].scale = v + 2 * dim;
-        pool->row[i].moves = v + 3 * dim;
-        pool->row[i].changes = v + (3 + HISTORY) * dim;
+        pool->row[i].jump = v + 3 * dim;
+        pool->row[i].moves = v + 4 * dim;
+        pool->row[i].changes = v + (4 + HISTORY) * dim;
     }
     return 0;
 }
@@ -105,13 +108,16 @@ static void first_loop(struct row *r, size_t dim)
 }
 
 /* The second, after the middle: direction is now -(approximate inverse Hessian) grad. */
-static void second_loop(struct row *r, size_t dim)
+static void second_loop(struct row *r, const struct objective *o)
 {
+    size_t dim = o->dim;
     for (size_t k = r->pairs; k-- > 0;) {
         size_t at = (r->newest + HISTORY - k) % HISTORY;
         double b = r->inverse[at] * dot(dim, r->changes + at * dim, r->direction);
         axpy(dim, -r->share[at] - b, r->moves + at * dim, r->direction);
     }
+    if (o->jump != NULL)
+        kink_hold(dim, r->point, r->grad, r->jump, r->direction);
     r->slope = dot(dim, r->grad, r->direction);
     r->length = 1;
     r->tries = 0;
@@ -175,7 +181,7 @@ static void choose_directions(struct pool *pool, size_t active, const struct obj
             struct row *r = &pool->row[pool->active[i]];
             if (!r->turning)
                 continue;
-            second_loop(r, o->dim);
+            second_loop(r, o);
             r->turning = r->pairs > 0 && !(r->slope < 0);
             if (r->turning)
                 r->pairs = 0;
@@ -184,8 +190,8 @@ static void choose_directions(struct pool *pool, size_t active, const struct obj
     }
 }
 
-/* Remembers the move just made, direction * length, and the change of the gradient. */
-static void remember(struct row *r, size_t dim, const real *point, const real *grad)
+/* Remembers the move just made and the change of the gradient. */
+static void remember(struct row *r, size_t dim, const real *point, const real *grad, const real *jump)
 {
     size_t at = (r->newest + 1) % HISTORY;
     real *move = r->moves + at * dim, *change = r->changes + at * dim;
@@ -193,6 +199,8 @@ static void remember(struct row *r, size_t dim, const real *point, const real *g
         move[j] = point[j] - r->point[j];
         change[j] = grad[j] - r->grad[j];
     }
+    if (jump != NULL)
+        kink_change(dim, r->point, r->grad, point, jump, change);
     double curvature = dot(dim, move, change);
     if (!(curvature > 1e-10 * dot(dim, change, change)) || curvature <= 0)
         return; /* not convex along the move: of no use */
@@ -210,14 +218,25 @@ static void next_stage(struct row *r, const struct objective *o, int converged)
     r->pairs = r->iterations = r->resting = 0;
 }
 
+/* The row is at its point, which has this energy. */
+static void arrive(struct row *r, size_t dim, double energy, const real *grad, const real *jump)
+{
+    r->energy = energy;
+    memcpy(r->grad, grad, dim * sizeof *grad);
+    if (jump == NULL)
+        return;
+    memcpy(r->jump, jump, dim * sizeof *jump);
+    kink_descend(dim, r->point, jump, r->grad);
+}
+
 /* The point was good: move there, and see whether to go on. */
-static void accept(struct row *r, const struct objective *o, const real *point, double energy, const real *grad)
+static void accept(struct row *r, const struct objective *o, const real *point, double energy, const real *grad,
+                   const real *jump)
 {
     double progress = r->energy - energy;
-    remember(r, o->dim, point, grad);
+    remember(r, o->dim, point, grad, jump);
     memcpy(r->point, point, o->dim * sizeof *point);
-    memcpy(r->grad, grad, o->dim * sizeof *grad);
-    r->energy = energy;
+    arrive(r, o->dim, energy, grad, jump);
     r->iterations++;
     r->resting = progress <= r->stage.tolerance ? r->resting + 1 : 0;
     if (r->resting >= REST)
@@ -247,11 +266,10 @@ static void reject(struct row *r, const struct objective *o, double energy)
 }
 
 /* The first evaluation of a stage. */
-static void start_stage(struct row *r, const struct objective *o, double energy, const real *grad)
+static void start_stage(struct row *r, const struct objective *o, double energy, const real *grad, const real *jump)
 {
     r->started = 1;
-    r->energy = energy;
-    memcpy(r->grad, grad, o->dim * sizeof *grad);
+    arrive(r, o->dim, energy, grad, jump);
     for (size_t j = 0; o->scale == NULL && j < o->dim; j++)
         r->scale[j] = 1;
     r->dense = o->scale != NULL && !o->scale(o->context, r->index, r->scale);
@@ -261,22 +279,26 @@ static void start_stage(struct row *r, const struct objective *o, double energy,
 }
 
 /* What row r makes of the energy at the point it proposed. */
-static void consume(struct row *r, const struct objective *o, const real *point, double energy, const real *grad)
+static void consume(struct row *r, const struct objective *o, const real *point, double energy, const real *grad,
+                    const real *jump)
 {
     r->evaluations++;
     if (!r->started)
-        start_stage(r, o, energy, grad);
+        start_stage(r, o, energy, grad, jump);
     else if (energy <= r->energy + sufficient * r->length * r->slope)
-        accept(r, o, point, energy, grad);
+        accept(r, o, point, energy, grad, jump);
     else
         reject(r, o, energy);
 }
 
-static void propose(const struct row *r, size_t dim, real *point)
+static void propose(const struct row *r, const struct objective *o, real *point)
 {
-    memcpy(point, r->point, dim * sizeof *point);
-    if (r->started)
-        axpy(dim, r->length, r->direction, point);
+    memcpy(point, r->point, o->dim * sizeof *point);
+    if (!r->started)
+        return;
+    axpy(o->dim, r->length, r->direction, point);
+    if (o->jump != NULL)
+        kink_stop(o->dim, r->point, r->grad, r->jump, point);
 }
 
 /* Gives a slot of the pool to the next row of the problem. */
@@ -287,6 +309,7 @@ static void begin(struct row *r, const struct objective *o, size_t index, real *
                         .grad = r->grad,
                         .direction = r->direction,
                         .scale = r->scale,
+                        .jump = r->jump,
                         .moves = r->moves,
                         .changes = r->changes};
     *r = fresh;
@@ -309,11 +332,12 @@ bpcn_status lbfgs_minimize(const struct objective *o, size_t rows, size_t batch,
         for (size_t i = 0; i < active; i++) {
             const struct row *r = &pool.row[pool.active[i]];
             pool.indices[i] = r->index;
-            propose(r, dim, pool.points + i * dim);
+            propose(r, o, pool.points + i * dim);
         }
         o->evaluate(o->context, active, pool.indices, pool.points, pool.energies, pool.grads);
         for (size_t i = 0; i < active; i++)
-            consume(&pool.row[pool.active[i]], o, pool.points + i * dim, pool.energies[i], pool.grads + i * dim);
+            consume(&pool.row[pool.active[i]], o, pool.points + i * dim, pool.energies[i], pool.grads + i * dim,
+                    o->jump ? o->jump + i * dim : NULL);
         choose_directions(&pool, active, o);
         size_t kept = 0;
         for (size_t i = 0; i < active; i++) {

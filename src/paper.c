@@ -47,7 +47,7 @@ static void evaluate_codes(void *context, size_t n, const size_t *rows, const re
 static bpcn_status auto_read(struct reader *r, struct outcome *outcome)
 {
     const bpcn_options *o = &r->model->options;
-    struct objective objective = {r->problem, r->model->code_dim, evaluate_codes, only_stage, NULL, NULL};
+    struct objective objective = {r->problem, r->model->code_dim, evaluate_codes, only_stage, NULL, NULL, NULL};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
     for (size_t round = 0; round < o->rounds; round++) {
         draw_starts(r, round, r->codes, r->model->code_dim);
@@ -112,7 +112,7 @@ static bpcn_status descend_joint(struct reader *r, struct joint *j, real *points
 {
     const bpcn_options *o = &r->model->options;
     size_t code = r->model->code_dim, dim = r->model->width[0], both = code + dim;
-    struct objective objective = {j, both, evaluate_joint, only_stage, NULL, NULL};
+    struct objective objective = {j, both, evaluate_joint, only_stage, NULL, NULL, NULL};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->rounds * o->adam_steps};
     draw_starts(r, 0, points, both);
     for (size_t i = 0; i < r->request->n; i++)

@@ -31,8 +31,9 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
         hidden = model->width[l] > hidden ? model->width[l] : hidden;
     below = hidden > below ? hidden : below;
     size_t scratch = sweep_scratch(hidden, team_size(team)), x0 = with_x0 ? model->width[0] : 0;
+    size_t jump = model->options.activation == BPCN_RELU ? code : 0;
     struct workspace *work = alloc_zeroed(1, sizeof *work);
-    real *block = alloc_zeroed(rows * (5 * hidden + below + code + x0) + scratch, sizeof *block);
+    real *block = alloc_zeroed(rows * (5 * hidden + below + code + jump + x0) + scratch, sizeof *block);
     double *doubles = alloc_zeroed(rows, 5 * sizeof *doubles);
     if (work == NULL || block == NULL || doubles == NULL) {
         free(work);
@@ -49,7 +50,8 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
     work->pull = work->spread + rows * hidden;
     work->error = work->pull + rows * hidden;
     work->grad = work->error + rows * below;
-    work->scratch = work->grad + rows * code;
+    work->jump = jump > 0 ? work->grad + rows * code : NULL;
+    work->scratch = work->grad + rows * (code + jump);
     work->grad_x0 = with_x0 ? work->scratch + scratch : NULL;
     work->energy = doubles;
     work->s = doubles + rows;
@@ -103,13 +105,27 @@ static void add_scaled(size_t n, double s, const real *restrict e, real *restric
         out[j] += factor * e[j];
 }
 
-/* out = slope (weight * spread - pull / s) */
-static void upward_gradient(size_t n, double weight, double s, const real *restrict slope, const real *restrict spread,
-                            const real *restrict pull, real *restrict out)
+/* out = weight * spread - pull / s: the gradient over z */
+static void upward_gradient(size_t n, double weight, double s, const real *restrict spread, const real *restrict pull,
+                            real *restrict out)
 {
     real w = (real)weight, factor = (real)(1 / s);
     for (size_t j = 0; j < n; j++)
-        out[j] = slope[j] * (w * spread[j] - factor * pull[j]);
+        out[j] = w * spread[j] - factor * pull[j];
+}
+
+/* out = factor * x */
+static void scale(size_t n, double factor, const real *restrict x, real *restrict out)
+{
+    for (size_t j = 0; j < n; j++)
+        out[j] = (real)factor * x[j];
+}
+
+/* out *= x */
+static void multiply(size_t n, const real *restrict x, real *restrict out)
+{
+    for (size_t j = 0; j < n; j++)
+        out[j] *= x[j];
 }
 
 /* The mask of row i for the errors of layer l. */
@@ -191,14 +207,18 @@ static void layer_energy(const struct model *model, const struct batch *batch, s
 }
 
 /* Turns layer l's errors into the gradient over x_{l+1} (set) and over x_l (added). */
-static void layer_gradient(const struct model *model, size_t l, size_t n, struct workspace *work, real *grad,
-                           real *grad_x0)
+static void layer_gradient(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
+                           real *grad, real *grad_x0)
 {
     size_t above = model->width[l + 1], below = model->width[l], code = model->code_dim;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < batch->n; i++) {
         const real *error = work->error + i * below;
-        upward_gradient(above, work->weight[i], work->s[i], work->slope + i * above, work->spread + i * above,
-                        work->pull + i * above, grad + i * code + model->offset[l + 1]);
+        size_t at = i * code + model->offset[l + 1];
+        upward_gradient(above, work->weight[i], work->s[i], work->spread + i * above, work->pull + i * above,
+                        grad + at);
+        if (work->jump != NULL)
+            scale(above, batch->leak ? 1 - batch->leak[i] : 1, grad + at, work->jump + at);
+        multiply(above, work->slope + i * above, grad + at);
         if (l > 0)
             add_scaled(below, work->s[i], error, grad + i * code + model->offset[l]);
         else if (grad_x0 != NULL)
@@ -249,7 +269,7 @@ void particle_evaluate(const struct model *model, const struct particle *particl
             sweep_layer(model, &particle->layer[l], l, batch, work);
         layer_energy(model, batch, l, work, energy, fit);
         if (grad != NULL)
-            layer_gradient(model, l, n, work, grad, grad_x0);
+            layer_gradient(model, batch, l, work, grad, grad_x0);
     }
     top_energy(model, particle, batch, work, energy, grad, grad_x0, fit);
 }

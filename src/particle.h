@@ -50,6 +50,8 @@ struct workspace {
     real *pull;                           /* [rows x widest hidden]: error * mean' */
     real *scratch;                        /* of the sweeps */
     real *grad;                           /* [rows x code_dim]: of one particle, for the mixture */
+    real *jump;                           /* [rows x code_dim], of the gradient of one particle computed last: its
+                                             jumps (kink.h); NULL where f has no kink */
     real *grad_x0;                        /* [rows x dim] or NULL: likewise */
     double *squares, *leverage;           /* [rows]: |e|^2 and z U z' of the layer at hand */
     double *s, *weight;                   /* [rows]: s_l and (d_l - |e|^2/s)/s */

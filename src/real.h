@@ -84,7 +84,11 @@ typedef double real;
 #define flip_code REAL_NAME(flip_code)
 #define flip_steps REAL_NAME(flip_steps)
 #define open_code REAL_NAME(open_code)
-/* start.c, adam.c, lbfgs.c */
+/* start.c, adam.c, kink.c, lbfgs.c */
+#define kink_descend REAL_NAME(kink_descend)
+#define kink_hold REAL_NAME(kink_hold)
+#define kink_stop REAL_NAME(kink_stop)
+#define kink_change REAL_NAME(kink_change)
 #define start_random REAL_NAME(start_random)
 #define start_top_down REAL_NAME(start_top_down)
 #define adam_minimize REAL_NAME(adam_minimize)

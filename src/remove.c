@@ -105,8 +105,8 @@ static int holds(struct remover *r, const real *code)
 
 static bpcn_status find_code(struct remover *r, size_t k)
 {
-    struct objective inferred = {r, r->model->code_dim, evaluate, annealing, scale, NULL};
-    struct objective expected = {r, r->model->code_dim, evaluate, expected_stage, scale, NULL};
+    struct objective inferred = {r, r->model->code_dim, evaluate, annealing, scale, NULL, r->work->jump};
+    struct objective expected = {r, r->model->code_dim, evaluate, expected_stage, scale, NULL, r->work->jump};
     struct outcome outcome;
     real *code = r->codes + k * r->model->code_dim;
     r->particle = &r->model->particles[k];

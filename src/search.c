@@ -82,7 +82,7 @@ static int estimate_noise(struct search *s, size_t i, size_t number, size_t lane
         if (number < ESTIMATES && fabs(now - before) > 0.02 * before)
             return 1;
     }
-    return follow(s, i, noisy_steps(p->model->options.activation), s->settled[i]++, p->extra[i], lane, point, stage);
+    return follow(s, i, noisy_steps(), s->settled[i]++, p->extra[i], lane, point, stage);
 }
 
 static int enter(void *context, size_t row, size_t number, real *point, struct stage *stage)
@@ -171,7 +171,8 @@ static void minimize_part(void *context, size_t lane, size_t lanes)
     team_share(job->rows, 1, lane, lanes, &first, &last);
     struct part part = {job->search, lane, first};
     int alone = job->search->reader->problem->particle != NULL;
-    struct objective objective = {&part, code, evaluate, enter, alone ? scale : NULL, precondition};
+    const real *jump = alone ? job->search->reader->problem->lane[lane].work->jump : NULL;
+    struct objective objective = {&part, code, evaluate, enter, alone ? scale : NULL, precondition, jump};
     job->status[lane] = first == last ? BPCN_OK
                                       : lbfgs_minimize(&objective, last - first, BATCH, job->points + first * code,
                                                        job->outcome + first);

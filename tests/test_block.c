@@ -185,7 +185,7 @@ static double polished_energy(const bpcn_memory *m, size_t n, const float *x, co
     size_t code = model->code_dim, dim = model->width[0];
     double *points = room(n * code, sizeof *points), *wide = room(n * dim, sizeof *wide);
     struct coupled c = {model, weights_create(model, &model->particles[0], NULL), block_create(model, n, NULL), wide};
-    struct objective objective = {&c, n * code, evaluate_coupled, one_stage, NULL, NULL};
+    struct objective objective = {&c, n * code, evaluate_coupled, one_stage, NULL, NULL, NULL};
     struct outcome outcome;
     for (size_t j = 0; j < n * code; j++)
         points[j] = (double)codes[j];
