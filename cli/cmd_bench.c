@@ -157,9 +157,7 @@ static int measure_costs(const struct bench_run *b)
     for (size_t d = 0; d < 2; d++)
         for (size_t h = 0; h < 2; h++)
             for (size_t n = 0; n < 2; n++) {
-                size_t heavy = data[d].dim * hidden[h] * particles[n];
-                struct workload w = {
-                    data[d].dim, hidden[h], particles[n], heavy > 20000000 ? 16 : 64, heavy > 20000000 ? 64 : 256, 1};
+                struct workload w = {data[d].dim, hidden[h], particles[n], 64, 256, 1};
                 if (measure_cost(b, data[d].name, &w) != EXIT_DONE)
                     return EXIT_FAILED;
             }

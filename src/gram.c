@@ -216,6 +216,11 @@ double gram_sweep(struct gram *g, const real *z, real *pull)
     return g->squares - explained;
 }
 
+double gram_square(const struct gram *g, size_t i)
+{
+    return g->g[i * g->above + i];
+}
+
 static void follow_part(void *context, size_t part, size_t parts)
 {
     struct gram *g = context;

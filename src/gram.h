@@ -35,6 +35,9 @@ void gram_aim(struct gram *gram, const struct layer *layer, const real *x);
 /* pull [above] = e R' for the errors e = x - z R; returns |e|^2. */
 double gram_sweep(struct gram *gram, const real *z, real *pull);
 
+/* |row i of R|^2 */
+double gram_square(const struct gram *gram, size_t i);
+
 /* After R += gain' e, for the errors e at z. */
 void gram_follow(struct gram *gram, const real *z, const real *gain);
 

@@ -134,9 +134,9 @@ static const unsigned char *mask_of(const struct batch *batch, size_t l, size_t 
     return l == 0 && batch->known ? batch->known[i] : NULL;
 }
 
-/* Errors, |e|^2 and z U z' of layer l, and, from the same pass, z U and error * mean'. */
+/* Errors, |e|^2 and z U z' of layer l, and, for a gradient, z U and error * mean'. */
 static void sweep_layer(const struct model *model, const struct layer *layer, size_t l, const struct batch *batch,
-                        struct workspace *work)
+                        struct workspace *work, int with_gradient)
 {
     size_t above = layer->above, below = layer->below;
     for (size_t i = 0; i < batch->n; i++) {
@@ -145,7 +145,7 @@ static void sweep_layer(const struct model *model, const struct layer *layer, si
         work->squares[i] = l == 0 && work->gram != NULL
                                ? gram_sweep(work->gram, z, pull)
                                : sweep_mean(work->team, above, below, layer->mean, z, row_of(model, batch, l, i),
-                                            mask_of(batch, l, i), work->error + i * below, pull);
+                                            mask_of(batch, l, i), work->error + i * below, with_gradient ? pull : NULL);
         work->leverage[i] = sweep_root(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
     }
 }
@@ -266,7 +266,7 @@ void particle_evaluate(const struct model *model, const struct particle *particl
         if (weights != NULL)
             multiply_layer(model, weights, l, batch, work, grad != NULL);
         else
-            sweep_layer(model, &particle->layer[l], l, batch, work);
+            sweep_layer(model, &particle->layer[l], l, batch, work, grad != NULL);
         layer_energy(model, batch, l, work, energy, fit);
         if (grad != NULL)
             layer_gradient(model, batch, l, work, grad, grad_x0);

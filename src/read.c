@@ -237,7 +237,7 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
     if (rows == 0 || status != BPCN_OK)
         return status;
-    norms_compute(r->model, particle, &s->norms);
+    norms_compute(r->model, particle, NULL, &s->norms);
     make_inner(r, particle);
     preconditioner_free(s->preconditioner);
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
@@ -274,7 +274,7 @@ static bpcn_status polish_rows(struct reader *r, struct search *s, struct trial 
     if (rows == 0 || status != BPCN_OK)
         return status;
     if (particle != NULL)
-        norms_compute(r->model, particle, &s->norms);
+        norms_compute(r->model, particle, NULL, &s->norms);
     s->subset = t->subset;
     s->plan = POLISH;
     for (size_t at = 0; at < rows; at++)

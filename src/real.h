@@ -25,7 +25,6 @@ typedef double real;
 /* sweep.c, weights.c */
 #define sweep_scratch REAL_NAME(sweep_scratch)
 #define sweep_mean REAL_NAME(sweep_mean)
-#define sweep_error REAL_NAME(sweep_error)
 #define sweep_add REAL_NAME(sweep_add)
 #define sweep_root REAL_NAME(sweep_root)
 #define weights_create REAL_NAME(weights_create)
@@ -48,6 +47,7 @@ typedef double real;
 #define gram_age REAL_NAME(gram_age)
 #define gram_aim REAL_NAME(gram_aim)
 #define gram_sweep REAL_NAME(gram_sweep)
+#define gram_square REAL_NAME(gram_square)
 #define gram_follow REAL_NAME(gram_follow)
 /* particle.c, mixture.c, block.c, problem.c */
 #define workspace_create REAL_NAME(workspace_create)

@@ -111,7 +111,7 @@ static bpcn_status find_code(struct remover *r, size_t k)
     real *code = r->codes + k * r->model->code_dim;
     r->particle = &r->model->particles[k];
     r->expected = 0;
-    norms_compute(r->model, r->particle, &r->norms);
+    norms_compute(r->model, r->particle, NULL, &r->norms);
     start_top_down(r->model, r->particle, starts_linear(r->model->options.activation) ? 1 : 0, r->work, code);
     bpcn_status status = lbfgs_minimize(&inferred, 1, 1, code, &outcome);
     r->expected = 1;

@@ -111,7 +111,8 @@ void norms_free(struct norms *norms)
     free(norms->mean);
 }
 
-void norms_compute(const struct model *model, const struct particle *particle, struct norms *norms)
+void norms_compute(const struct model *model, const struct particle *particle, const struct gram *gram,
+                   struct norms *norms)
 {
     for (size_t l = 0; l < model->options.layers; l++) {
         const struct layer *layer = &particle->layer[l];
@@ -120,7 +121,7 @@ void norms_compute(const struct model *model, const struct particle *particle, s
         for (size_t i = 0; i < layer->above; i++) {
             const real *row = (const real *)layer->mean + i * layer->below;
             const real *root = (const real *)layer->root_real + i * layer->above;
-            mean[i] = (real)dot(layer->below, row, row);
+            mean[i] = (real)(l == 0 && gram != NULL ? gram_square(gram, i) : dot(layer->below, row, row));
             for (size_t j = i; j < layer->above; j++)
                 covariance[j] += root[j] * root[j];
         }

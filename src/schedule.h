@@ -48,7 +48,9 @@ struct norms {
 };
 int norms_create(struct norms *norms, const struct model *model); /* -1: out of memory */
 void norms_free(struct norms *norms);
-void norms_compute(const struct model *model, const struct particle *particle, struct norms *norms);
+/* gram: of the sensory layer, which is then not read, or NULL */
+void norms_compute(const struct model *model, const struct particle *particle, const struct gram *gram,
+                   struct norms *norms);
 
 /* inverse [code_dim]: one over the diagonal of the Gauss-Newton Hessian at a code whose fit
    [layers + 1] is given. `count` entries of the observation are known, `extra` is added to s_0. */

@@ -102,15 +102,9 @@ double sweep_mean(struct team *team, size_t above, size_t below, const real *mea
 {
     struct mean_job job = {above, below, mean, z, target, known, error, pull};
     team_run(team, error_part, &job);
-    team_run(team, pull_part, &job);
+    if (pull != NULL)
+        team_run(team, pull_part, &job);
     return sum_of_squares(below, error);
-}
-
-void sweep_error(struct team *team, size_t above, size_t below, const real *mean, const real *z, const real *target,
-                 real *error)
-{
-    struct mean_job job = {above, below, mean, z, target, NULL, error, NULL};
-    team_run(team, error_part, &job);
 }
 
 struct add_job {

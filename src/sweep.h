@@ -11,13 +11,10 @@
 size_t sweep_scratch(size_t width, size_t parts);
 
 /* error [below] = target - z mean (0 where not known; known may be NULL) and
-   pull [above] = error mean', mean [above x below]. Returns |error|^2. */
+   pull [above] = error mean', mean [above x below], unless it is NULL. Returns |error|^2. Neither the
+   errors nor their squares depend on the number of threads. */
 double sweep_mean(struct team *team, size_t above, size_t below, const real *mean, const real *z, const real *target,
                   const unsigned char *known, real *error, real *pull);
-
-/* The errors alone. Neither they nor the sum that follows depend on the number of threads. */
-void sweep_error(struct team *team, size_t above, size_t below, const real *mean, const real *z, const real *target,
-                 real *error);
 
 /* mean [above x below] += gain [above]' error [below] */
 void sweep_add(struct team *team, size_t above, size_t below, const real *gain, const real *error, real *mean);

@@ -70,7 +70,7 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
                          struct update *u)
 {
     size_t above = layer->above, below = layer->below;
-    sweep_error(u->team, above, below, layer->mean, u->activation, target, u->error);
+    sweep_mean(u->team, above, below, layer->mean, u->activation, target, NULL, u->error, NULL);
     double a = root_condition(above, sign * noise_variance(model, l), u->z, layer->root, u->gain, u->work);
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);

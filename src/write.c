@@ -315,7 +315,8 @@ static bpcn_status infer_block(struct writer *w, real *codes, struct outcome *ou
 
 static bpcn_status infer_ours(struct writer *w, real *codes, struct outcome *outcome)
 {
-    norms_compute(w->model, w->particle, &w->norms);
+    const struct gram *gram = w->grams != NULL ? w->grams[w->particle - w->model->particles] : NULL;
+    norms_compute(w->model, w->particle, gram, &w->norms);
     return w->n > 1 ? infer_block(w, codes, outcome) : infer_row(w, w->x, codes, outcome);
 }
 
