@@ -404,6 +404,8 @@ bpcn_status core_read(const struct model *model, const struct read_request *requ
         if (!isfinite(r.outcome[i].energy))
             status = BPCN_NUMERIC;
     if (status == BPCN_OK) {
+        if (!adam)
+            reader_settle(&r);
         if (request->info != NULL)
             reader_report(&r);
         if (request->codes != NULL)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double negligible_share = 4e-18; /* e^-40: below rounding */
+
 bpcn_objective objective_of(const struct model *model, const bpcn_read_options *options)
 {
     if (options->objective != BPCN_OBJECTIVE_DEFAULT)
@@ -72,7 +74,7 @@ int reader_create(struct reader *r, const struct model *model, const struct read
     r->particle = alloc_zeroed(n, sizeof *r->particle);
     r->decided = alloc_zeroed(n, 1);
     r->density = alloc_zeroed(n, sizeof *r->density);
-    r->share = alloc_zeroed(particles, sizeof *r->share);
+    r->share = r->problem ? alloc_zeroed(r->problem->lanes * BATCH * particles, sizeof *r->share) : NULL;
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
     r->list = alloc_zeroed(n, sizeof *r->list);
     r->predictions = alloc_zeroed(particles + 1, dim * sizeof *r->predictions);
@@ -145,17 +147,58 @@ static void rows_part(void *context, size_t lane, size_t lanes)
     }
 }
 
-/* The rows that particle k decides, shared out among the lanes. */
-static void for_decided(struct reader *r, size_t k, on_batch *handle, int all)
+/* The first `count` rows of the list, shared out among the lanes. */
+static void for_rows(struct reader *r, size_t count, size_t k, on_batch *handle, int all)
 {
-    struct rows_job job = {r, handle, k, 0, all};
-    for (size_t i = 0; i < r->request->n; i++)
-        if (r->decided[i] && r->particle[i] == k)
-            r->list[job.count++] = i;
+    struct rows_job job = {r, handle, k, count, all};
     if (r->problem->lanes > 1)
         team_run(r->problem->team, rows_part, &job);
     else
         rows_part(&job, 0, 1);
+}
+
+/* The rows that particle k decides. */
+static void for_decided(struct reader *r, size_t k, on_batch *handle, int all)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->request->n; i++)
+        if (r->decided[i] && r->particle[i] == k)
+            r->list[count++] = i;
+    for_rows(r, count, k, handle, all);
+}
+
+/* Which particle decides each row, if one does. */
+static void settle_rows(struct reader *r, size_t k, int all, size_t lane, size_t count, const size_t *rows)
+{
+    size_t particles = r->model->options.particles;
+    double energy[BATCH], *share = r->share + lane * BATCH * particles;
+    (void)k;
+    (void)all;
+    problem_evaluate(r->problem, lane, count, rows, r->problem->lane[lane].vectors, energy, NULL, share);
+    for (size_t i = 0; i < count; i++, share += particles) {
+        size_t best = 0, others = 0;
+        for (size_t j = 1; j < particles; j++)
+            best = share[j] > share[best] ? j : best;
+        for (size_t j = 0; j < particles; j++)
+            others += j != best && share[j] >= negligible_share;
+        if (others > 0)
+            continue;
+        r->decided[rows[i]] = 1;
+        r->particle[rows[i]] = best;
+    }
+}
+
+void reader_settle(struct reader *r)
+{
+    const struct weighing *weighing = r->problem->weighing;
+    size_t count = 0;
+    for (size_t i = 0; i < r->request->n; i++)
+        if (!r->decided[i])
+            r->list[count++] = i;
+    r->problem->particle = NULL;
+    r->problem->weighing = &the_density;
+    for_rows(r, count, 0, settle_rows, 0);
+    r->problem->weighing = weighing;
 }
 
 /* The answer is the particle's prediction. */

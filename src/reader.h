@@ -16,7 +16,7 @@ struct reader {
     size_t *particle;         /* [n]: which one answers */
     unsigned char *decided;   /* [n]: no other particle has a say in the answer */
     double *density;          /* [n]: -log density of the query and the code, for the report */
-    double *share;            /* [particles]: responsibilities of one row */
+    double *share;            /* [lanes x BATCH x particles]: responsibilities */
     struct fit *fits;         /* [particles x (layers + 1)]: of one row */
     size_t *list;             /* [n]: rows at hand */
     real *predictions;        /* [particles x dim]: of one row */
@@ -27,6 +27,10 @@ struct reader {
    memory; free in any case. */
 int reader_create(struct reader *r, const struct model *model, const struct read_request *request);
 void reader_free(struct reader *r);
+
+/* Marks rows as decided in which, at their codes, no other particle has a share above rounding; of an answer, which
+   is nearer to the particle's prediction than the query was, that is truer still. */
+void reader_settle(struct reader *r);
 
 /* Replaces x by the most probable observations given the codes. Entries that the mask says are
    known stay, unless `all` is set. */

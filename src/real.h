@@ -105,6 +105,7 @@ typedef double real;
 #define reader_create REAL_NAME(reader_create)
 #define reader_free REAL_NAME(reader_free)
 #define reader_answer REAL_NAME(reader_answer)
+#define reader_settle REAL_NAME(reader_settle)
 #define reader_report REAL_NAME(reader_report)
 #define objective_of REAL_NAME(objective_of)
 #define core_write REAL_NAME(core_write)
