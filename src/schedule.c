@@ -45,7 +45,7 @@ static const struct step noisy[] = {{0, 0, {400, 0}, 0}};
 
 /* Of a unit's curvature, what is left when the other units make up for its move: of one that goes on and one that
    goes off. */
-static const double stiff_on = 0.5, stiff_off = 0.01;
+static const double stiff_on = 0.5, stiff_off = 0.003;
 static const double worth_flipping = 0.1; /* nats */
 
 struct steps read_steps(bpcn_activation activation)
@@ -80,8 +80,7 @@ double density_tolerance(const struct model *model)
 
 double recall_tolerance(const struct model *model)
 {
-    double per_entry = model->options.activation == BPCN_RELU ? 8e-6 : 1e-5; /* kinks make small steps of large ones */
-    return per_entry * (double)(model->width[0] + model->code_dim);
+    return 1e-5 * (double)(model->width[0] + model->code_dim);
 }
 
 struct stage stage_of(const struct step *step, double last)
