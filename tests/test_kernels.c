@@ -175,7 +175,7 @@ static void sweeps_equal_loops_in_double(void **state)
     }
 }
 
-/* What G says of the errors at z against loops in double over a mean in float32. */
+/* What G says of the errors at z and of the mean's rows against loops in double over a mean in float32. */
 static void check_gram(struct gram *gram, size_t above, size_t below, const float *mean, const float *z, const float *x)
 {
     float *pull = numbers(above, 2);
@@ -193,10 +193,13 @@ static void check_gram(struct gram *gram, size_t above, size_t below, const floa
     double size = (double)(above * above * below);
     assert_near(got, squares, 1e-15 * size);
     for (size_t i = 0; i < above; i++) {
-        double want = 0;
-        for (size_t j = 0; j < below; j++)
+        double want = 0, square = 0;
+        for (size_t j = 0; j < below; j++) {
             want += e[j] * (double)mean[i * below + j];
+            square += pow((double)mean[i * below + j], 2);
+        }
         assert_near((double)pull[i], want, 1e-15 * size + 1e-7 * fabs(want)); /* rounded to float32 */
+        assert_near(gram_square(gram, i), square, 1e-15 * size);
     }
     free(pull);
     free(e);
