@@ -145,6 +145,7 @@ static void html_worse(FILE *file, const struct job_list *list, const struct pla
         for (size_t r = 0; r < plan->table[k].rows; r++) {
             const struct table *t = &plan->table[k];
             size_t found = 0;
+            double missed = 0;
             for (size_t c = 0; c < t->columns; c++) {
                 struct figure f = figure_of(list, plan, t, r, c, "mse");
                 if (!f.worse)
@@ -155,9 +156,10 @@ static void html_worse(FILE *file, const struct job_list *list, const struct pla
                     fputs("</b> — ", file);
                 }
                 fprintf(file, "%zu: %.4f against %.4f; ", t->lengths[c], f.mean, f.paper);
+                missed = fmax(missed, figure_of(list, plan, t, r, c, "above_stored").mean);
             }
             if (found > 0) {
-                escaped(file, why_worse(t, &t->row[r]));
+                escaped(file, why_worse(t, &t->row[r], missed));
                 fputs("</li>\n", file);
             }
         }

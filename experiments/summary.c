@@ -93,7 +93,7 @@ double experiment_seconds(const struct job_list *list, const struct plan *plan, 
     return seconds;
 }
 
-const char *why_worse(const struct table *t, const struct row *r)
+const char *why_worse(const struct table *t, const struct row *r, double missed)
 {
     switch (r->spec.kind) {
     case METHOD_MHN:
@@ -105,6 +105,9 @@ const char *why_worse(const struct table *t, const struct row *r)
     case METHOD_GPCN_ONLINE:
         return "The paper shows the best of several widths and activations; here the network has one width and GELU.";
     case METHOD_BAYESPCN:
+        if (missed > 0.01)
+            return "More than one read in a hundred ends above the energy of the code that was written: the search "
+                   "misses it.";
         if (t->task.kind == TASK_WHITE && strcmp(r->paper_table, "recall") == 0)
             return "The paper shows the best of several activations, widths and particle counts, for white noise "
                    "ReLU at the shorter lengths; here it is GELU with one particle throughout.";

@@ -21,8 +21,9 @@ int table_there(const struct job_list *list, const struct plan *plan, const stru
 /* Seconds spent on the cells of one experiment, each write counted once. */
 double experiment_seconds(const struct job_list *list, const struct plan *plan, const char *experiment);
 
-/* Why a row may be worse than the paper's: one sentence. */
-const char *why_worse(const struct table *table, const struct row *row);
+/* Why a row may be worse than the paper's, `missed` of its reads having ended above the code that was written: one
+   sentence. */
+const char *why_worse(const struct table *table, const struct row *row, double missed);
 
 /* How the results were made. */
 struct provenance {

@@ -519,6 +519,10 @@ static void a_figure_is_worse_only_beyond_deviation_and_ten_percent(void **state
         assert_int_equal(f.worse, k == 2);
         assert_true(f.paper == 0.0337);
     }
+    /* an optimum that was missed is no excuse for another one */
+    assert_non_null(strstr(why_worse(t, &t->row[row], 0.02), "misses"));
+    assert_null(strstr(why_worse(t, &t->row[row], 0.005), "misses"));
+    assert_null(strstr(why_worse(t, &t->row[row], NAN), "misses"));
     job_list_free(&list);
     plan_free(&plan);
     snprintf(command, sizeof command, "rm -r %s", folder);
