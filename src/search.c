@@ -48,7 +48,8 @@ static int follow(struct search *s, size_t i, struct steps steps, size_t number,
 {
     struct problem *p = s->reader->problem;
     double unexplained = p->fit[i * (p->model->options.layers + 1)].squares / fmax(1, p->count[i]);
-    if (number == steps.count || (number > 0 && s->estimate != NULL && unexplained > 0.5 * s->estimate[i]))
+    if (number == steps.count || (number > 0 && s->estimate != NULL &&
+                                  unexplained > 0.5 * fmax(s->estimate[i], steps.step[number - 1].extra)))
         return 0; /* done, or no better than with the noise that was estimated */
     const struct step *step = &steps.step[number];
     p->extra[i] = base + step->extra;

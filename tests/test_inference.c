@@ -350,6 +350,33 @@ static void relu_reads_of_a_full_memory_find_what_was_written(void **state)
     assert_true(evaluations <= 180 * reads);
 }
 
+/* Where the estimate of the noise stops short of none at all, none at all is tried, and the likelier kept. */
+static void fragments_of_clean_things_are_not_taken_for_noisy(void **state)
+{
+    (void)state;
+    enum { WIDTH = 48 };
+    static const size_t widths[] = {WIDTH, WIDTH, WIDTH};
+    bpcn_read_options clean = bpcn_read_options_default();
+    clean.noise = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        bpcn_options o = network(PICTURE, 3, widths);
+        o.sigma_w = 0.5;
+        o.sigma_x = 0.005;
+        o.seed = seed;
+        struct gallery *s = gallery_of(o, WIDTH, seed);
+        unsigned char known[WIDTH * PICTURE];
+        float codes[WIDTH * 3 * WIDTH];
+        bpcn_read_info estimated[WIDTH], given[WIDTH];
+        for (size_t j = 0; j < WIDTH * PICTURE; j++)
+            known[j] = j % PICTURE < PICTURE * 3 / 4;
+        assert_ok(bpcn_memory_infer(s->memory, s->x, known, WIDTH, NULL, codes, estimated));
+        assert_ok(bpcn_memory_infer(s->memory, s->x, known, WIDTH, &clean, codes, given));
+        for (size_t i = 0; i < WIDTH; i++)
+            assert_true(estimated[i].energy <= given[i].energy + 1);
+        gallery_free(s);
+    }
+}
+
 /* The energy of row i with unit j of layer 1 off, at the best value that leaves it. */
 static double energy_without(const struct full_scene *s, const struct naive *m, const float *found, size_t i, size_t j)
 {
@@ -505,6 +532,7 @@ int main(void)
         cmocka_unit_test(the_code_found_is_a_minimum),
         cmocka_unit_test(the_default_minimiser_is_never_above_adam_on_written_rows),
         cmocka_unit_test(the_default_minimiser_is_hardly_ever_above_adam_on_unseen_rows),
+        cmocka_unit_test(fragments_of_clean_things_are_not_taken_for_noisy),
         cmocka_unit_test(relu_reads_of_a_full_memory_find_what_was_written),
         cmocka_unit_test(no_unit_of_a_relu_code_is_better_off),
         cmocka_unit_test(a_read_without_hidden_layers_is_a_mean_shift),
