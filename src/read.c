@@ -16,6 +16,8 @@
 
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { MOST_FLIPS = 4 };
+static const double glance_variance = 0.03;
+static const double hopeless = 0.02; /* nats per entry: behind by more at a glance, a particle does not win */
 static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
 
 /* Every row starts from the same code. */
@@ -51,6 +53,8 @@ struct trial {
     struct outcome *outcome; /* [n] */
     double *extra;           /* [n]: of the best so far */
     unsigned char *settled;  /* [n] */
+    double *glanced;         /* [n]: variance for a glance */
+    double *glance;          /* [n]: log weight - energy of the best so far, at that variance */
 };
 
 static void trial_free(struct trial *t)
@@ -59,6 +63,7 @@ static void trial_free(struct trial *t)
     free(t->points);
     free(t->outcome);
     free(t->extra);
+    free(t->glanced);
     free(t->settled);
 }
 
@@ -69,7 +74,9 @@ static int trial_create(struct trial *t, size_t n, size_t code)
     t->outcome = alloc_zeroed(n, sizeof *t->outcome);
     t->extra = alloc_zeroed(n, sizeof *t->extra);
     t->settled = alloc_zeroed(n, 1);
-    return t->subset && t->points && t->outcome && t->extra && t->settled ? 0 : -1;
+    t->glanced = alloc_zeroed(n, 2 * sizeof *t->glanced);
+    t->glance = t->glanced + n;
+    return t->subset && t->points && t->outcome && t->extra && t->settled && t->glanced ? 0 : -1;
 }
 
 /* Keeps what particle k found for a row if it beats the best so far. */
@@ -225,6 +232,48 @@ static bpcn_status second_attempt(struct reader *r, struct search *s, struct tri
     return status;
 }
 
+/* What the heaviest particle's codes are worth at the variance of a glance. */
+static void weigh_codes(struct reader *r, struct trial *t, size_t heaviest)
+{
+    struct problem *p = r->problem;
+    size_t n;
+    double energy[BATCH];
+    for (size_t first = 0; first < r->request->n; first += n) {
+        size_t most = p->lane[0].work->rows;
+        n = r->request->n - first < most ? r->request->n - first : most;
+        for (size_t i = first; i < first + n; i++) {
+            t->subset[i] = i;
+            t->glanced[i] = t->extra[i] + glance_variance;
+            p->extra[i] = t->glanced[i];
+        }
+        problem_evaluate(p, 0, n, t->subset + first, r->codes + first * r->model->code_dim, energy, NULL, NULL);
+        for (size_t i = 0; i < n; i++)
+            t->glance[first + i] = r->model->log_weights[heaviest] - energy[i];
+    }
+}
+
+/* Leaves in t->subset the rows that particle k may win at a glance, and returns how many. */
+static bpcn_status glance(struct reader *r, struct search *s, struct trial *t, size_t k, size_t *rows)
+{
+    enum plan plan = s->plan;
+    size_t left = 0;
+    double behind = hopeless * (double)(r->model->width[0] + r->model->code_dim);
+    s->plan = GLANCE;
+    s->subset = t->subset;
+    s->glanced = t->glanced;
+    start_rows(r, &r->model->particles[k], *rows, t->points);
+    bpcn_status status = search_minimize(s, *rows, t->points, t->outcome);
+    s->plan = plan;
+    for (size_t at = 0; status == BPCN_OK && at < *rows; at++) {
+        size_t i = t->subset[at];
+        r->outcome[i].evaluations += t->outcome[at].evaluations;
+        if (r->model->log_weights[k] - t->outcome[at].energy > t->glance[i] - behind)
+            t->subset[left++] = i;
+    }
+    *rows = left;
+    return status;
+}
+
 /* Searches particle k for every row that it could win. */
 static bpcn_status search_particle(struct reader *r, struct search *s, struct trial *t, size_t k, int first)
 {
@@ -240,6 +289,12 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     norms_compute(r->model, particle, NULL, &s->norms);
     make_inner(r, particle);
     preconditioner_free(s->preconditioner);
+    s->preconditioner = NULL;
+    if (s->rough && !starts_linear(r->model->options.activation)) { /* ReLU takes longer to show */
+        status = glance(r, s, t, k, &rows);
+        if (status != BPCN_OK || rows == 0)
+            return status;
+    }
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
     s->preconditioned = particle;
     status = attempt(r, s, t, k, rows, first);
@@ -315,6 +370,8 @@ static void count_weights(struct reader *r)
 static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
 {
     bpcn_status status = BPCN_OK;
+    if (r->model->options.particles > 1)
+        weigh_codes(r, t, heaviest);
     s->rough = 1;
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != heaviest)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
+enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, GLANCE_ITERATIONS = 6, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 static const double rough_tolerance = 1;    /* nats: particles differ by more */
 
@@ -86,6 +86,14 @@ static int estimate_noise(struct search *s, size_t i, size_t number, size_t lane
     return follow(s, i, noisy_steps(), s->settled[i]++, p->extra[i], lane, point, stage);
 }
 
+/* Few steps with much variance: enough to see what a particle makes of a row. */
+static void glance(struct problem *p, size_t i, double extra, struct stage *stage)
+{
+    p->extra[i] = extra;
+    p->leak[i] = 0;
+    *stage = (struct stage){GLANCE_ITERATIONS, rough_tolerance};
+}
+
 static int enter(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     struct part *part = context;
@@ -97,6 +105,8 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     if (s->plan == ANNEAL || s->plan == FLIP)
         more = follow(s, i, s->plan == FLIP ? flip_steps(activation) : read_steps(activation), number, s->given,
                       part->lane, point, stage);
+    else if (s->plan == GLANCE)
+        glance(s->reader->problem, i, s->glanced[i], stage);
     else if (s->plan == ESTIMATE)
         more = estimate_noise(s, i, number, part->lane, point, stage);
     if (s->rough)

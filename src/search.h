@@ -10,7 +10,7 @@
 #include "reader.h"
 #include "schedule.h"
 
-enum plan { ANNEAL, ESTIMATE, FLIP, POLISH };
+enum plan { ANNEAL, ESTIMATE, FLIP, POLISH, GLANCE };
 
 /* Which rows, and what their stages are. */
 struct search {
@@ -21,6 +21,7 @@ struct search {
     const double *estimate;                /* [n]: noise that annealing is tried against, or NULL */
     int rough;                             /* the code need not be exact: it is to be compared */
     double given;                          /* noise variance of the known entries */
+    const double *glanced;                 /* [n]: variance that a glance leaves */
     struct norms norms;                    /* of the particle searched */
     struct preconditioner *preconditioner; /* NULL: the diagonal will do */
     const struct particle *preconditioned; /* the particle that it was made for */
