@@ -232,6 +232,12 @@ static bpcn_status second_attempt(struct reader *r, struct search *s, struct tri
     return status;
 }
 
+/* Whether a few iterations tell what a particle makes of a row: ReLU takes longer to show. */
+static int glances(const struct model *model)
+{
+    return !starts_linear(model->options.activation);
+}
+
 /* What the heaviest particle's codes are worth at the variance of a glance. */
 static void weigh_codes(struct reader *r, struct trial *t, size_t heaviest)
 {
@@ -290,7 +296,7 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     make_inner(r, particle);
     preconditioner_free(s->preconditioner);
     s->preconditioner = NULL;
-    if (s->rough && !starts_linear(r->model->options.activation)) { /* ReLU takes longer to show */
+    if (s->rough && glances(r->model)) {
         status = glance(r, s, t, k, &rows);
         if (status != BPCN_OK || rows == 0)
             return status;
@@ -370,7 +376,7 @@ static void count_weights(struct reader *r)
 static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
 {
     bpcn_status status = BPCN_OK;
-    if (r->model->options.particles > 1)
+    if (r->model->options.particles > 1 && glances(r->model))
         weigh_codes(r, t, heaviest);
     s->rough = 1;
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
