@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, GLANCE_ITERATIONS = 6, MOST_ITERATIONS = 400 };
+enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, GLANCE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 static const double rough_tolerance = 1;    /* nats: particles differ by more */
 
