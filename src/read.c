@@ -54,7 +54,7 @@ struct trial {
     double *extra;           /* [n]: of the best so far */
     unsigned char *settled;  /* [n] */
     double *glanced;         /* [n]: variance for a glance */
-    double *glance;          /* [n]: log weight - energy of the best so far, at that variance */
+    double *glance;          /* [n]: log weight - energy of the heaviest particle's code, at that variance */
 };
 
 static void trial_free(struct trial *t)
@@ -258,7 +258,7 @@ static void weigh_codes(struct reader *r, struct trial *t, size_t heaviest)
     }
 }
 
-/* Leaves in t->subset the rows that particle k may win at a glance, and returns how many. */
+/* Leaves in t->subset, of the *rows there, those that particle k may win at a glance, and their number in *rows. */
 static bpcn_status glance(struct reader *r, struct search *s, struct trial *t, size_t k, size_t *rows)
 {
     enum plan plan = s->plan;
