@@ -17,7 +17,6 @@
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { MOST_FLIPS = 4 };
 static const double glance_variance = 0.03;
-static const double hopeless = 0.02; /* nats per entry: behind by more at a glance, a particle does not win */
 static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
 
 /* Every row starts from the same code. */
@@ -232,10 +231,18 @@ static bpcn_status second_attempt(struct reader *r, struct search *s, struct tri
     return status;
 }
 
-/* Whether a few iterations tell what a particle makes of a row: ReLU takes longer to show. */
-static int glances(const struct model *model)
+/* How far behind a particle may be at a glance and still win, in nats. */
+static double most_behind(const struct model *model)
 {
-    return !starts_linear(model->options.activation);
+    return 0.02 * (double)(model->width[0] + model->code_dim);
+}
+
+/* Whether a few iterations may rule particle k out: its weight is far behind, and it is no ReLU network, which takes
+   longer to show what it makes of a row. */
+static int worth_a_glance(const struct model *model, size_t k)
+{
+    double behind = model->log_weights[model_heaviest(model)] - model->log_weights[k];
+    return behind > most_behind(model) && !starts_linear(model->options.activation);
 }
 
 /* What the heaviest particle's codes are worth at the variance of a glance. */
@@ -263,7 +270,6 @@ static bpcn_status glance(struct reader *r, struct search *s, struct trial *t, s
 {
     enum plan plan = s->plan;
     size_t left = 0;
-    double behind = hopeless * (double)(r->model->width[0] + r->model->code_dim);
     s->plan = GLANCE;
     s->subset = t->subset;
     s->glanced = t->glanced;
@@ -273,7 +279,7 @@ static bpcn_status glance(struct reader *r, struct search *s, struct trial *t, s
     for (size_t at = 0; status == BPCN_OK && at < *rows; at++) {
         size_t i = t->subset[at];
         r->outcome[i].evaluations += t->outcome[at].evaluations;
-        if (r->model->log_weights[k] - t->outcome[at].energy > t->glance[i] - behind)
+        if (r->model->log_weights[k] - t->outcome[at].energy > t->glance[i] - most_behind(r->model))
             t->subset[left++] = i;
     }
     *rows = left;
@@ -296,7 +302,7 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     make_inner(r, particle);
     preconditioner_free(s->preconditioner);
     s->preconditioner = NULL;
-    if (s->rough && glances(r->model)) {
+    if (s->rough && worth_a_glance(r->model, k)) {
         status = glance(r, s, t, k, &rows);
         if (status != BPCN_OK || rows == 0)
             return status;
@@ -376,7 +382,10 @@ static void count_weights(struct reader *r)
 static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
 {
     bpcn_status status = BPCN_OK;
-    if (r->model->options.particles > 1 && glances(r->model))
+    int glances = 0;
+    for (size_t k = 0; k < r->model->options.particles; k++)
+        glances |= worth_a_glance(r->model, k);
+    if (glances)
         weigh_codes(r, t, heaviest);
     s->rough = 1;
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
