@@ -21,7 +21,7 @@ static const struct step relu_read[] = {
     {0.03, 1, {40, 1}, 0},    {0.03, 0.3, {40, 0.1}, 0}, {0.03, 0, {40, 0.1}, 0},
     {0.001, 0, {400, 0.1}, 0}, {0, 0, {400, 0}, 0}};
 
-static const struct step relu_flip[] = {{0, 0, {60, 0.01}, 0}, {0, 0, {400, 0}, 1e-4}};
+static const struct step relu_flip[] = {{0, 0, {60, 0}, 0}, {0, 0, {400, 0}, 1e-4}};
 
 static const struct step smooth_write[] = {
     {0.3, 0, {10, 1}, 0}, {0.1, 0, {10, 1}, 0}, {0.03, 0, {10, 1}, 0}, {0.01, 0, {10, 1}, 0},
