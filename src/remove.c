@@ -66,14 +66,13 @@ static int annealing(void *context, size_t row, size_t number, real *point, stru
     struct remover *r = context;
     struct steps steps = read_steps(r->model->options.activation);
     (void)row;
+    (void)point;
     if (number == steps.count)
         return 0;
     const struct step *step = &steps.step[number];
     r->extra = step->extra;
     r->leak = step->leak;
     *stage = stage_of(step, density_tolerance(r->model));
-    if (step->snap > 0)
-        snap_code(r->model, r->particle, step->snap, point, r->work->z, r->work->error);
     return 1;
 }
 

@@ -58,8 +58,7 @@ void inverse_curvature(const struct model *model, const struct norms *norms, con
                        double extra, double leak, const struct weighing *weighing, real *inverse);
 
 /* Puts the units of a code that are below `threshold` in layer 1, a tenth of it in layer 2, ...,
-   but for the top layer, where their prediction from above wants them, or just below zero. For ReLU, whose kinks hold
-   L-BFGS up. */
+   but for the top layer, where their prediction from above wants them, or just below zero. For ReLU, after flips. */
 void snap_code(const struct model *model, const struct particle *particle, double threshold, real *code, real *above,
                real *prediction);
 

@@ -147,6 +147,7 @@ static int next_step(void *context, size_t row, size_t number, real *point, stru
     struct writer *w = context;
     struct steps steps = write_steps(w->model->options.activation);
     (void)row;
+    (void)point;
     number += w->skipped;
     if (number == steps.count)
         return 0;
@@ -154,8 +155,6 @@ static int next_step(void *context, size_t row, size_t number, real *point, stru
     w->extra = step->extra * w->unexplained;
     w->leak = step->leak;
     *stage = stage_of(step, density_tolerance(w->model));
-    if (step->snap > 0)
-        snap_code(w->model, w->particle, step->snap, point, w->work->z, w->work->error);
     return 1;
 }
 
