@@ -1,8 +1,9 @@
-/* Products, transposition and inversion: see dense.h. */
+/* Products, transposition, inversion and factors: see dense.h. */
 #include "dense.h"
 
 #include "alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,5 +146,72 @@ int dense_invert(struct team *team, size_t n, float *a)
         *blocks[i] = room + i * larger * larger;
     int status = invert_halves(team, &h, a);
     free(room);
+    return status;
+}
+
+/* Of the block [n x n] at a, by its lower triangle: L in its place and inverse [n x n] = L'^-1, in float64. */
+static int factor_small(size_t n, size_t stride, float *a, float *inverse)
+{
+    double r[SMALL * SMALL], x[SMALL * SMALL] = {0}; /* R = L', and its inverse */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            r[i * n + j] = (double)a[j * stride + i];
+    for (size_t k = 0; k < n; k++) {
+        double *pivot = r + k * n, scale = 1 / sqrt(pivot[k]);
+        if (!(pivot[k] > 0))
+            return -1;
+        for (size_t j = k; j < n; j++)
+            pivot[j] *= scale;
+        for (size_t i = k + 1; i < n; i++)
+            for (size_t j = i; j < n; j++)
+                r[i * n + j] -= pivot[i] * pivot[j];
+    }
+    for (size_t k = n; k-- > 0;) {
+        double *row = x + k * n;
+        row[k] = 1;
+        for (size_t i = k + 1; i < n; i++)
+            for (size_t j = i; j < n; j++)
+                row[j] -= r[k * n + i] * x[i * n + j];
+        for (size_t j = k; j < n; j++)
+            row[j] /= r[k * n + k];
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            a[j * stride + i] = (float)r[i * n + j];
+    for (size_t j = 0; j < n * n; j++)
+        inverse[j] = (float)x[j];
+    return 0;
+}
+
+/* Columns first .. first + width of L, rows first .. n, when those before are done. left [n x n], right and room
+   [n x SMALL]. */
+static int factor_columns(size_t n, size_t first, size_t width, float *a, float *left, float *right, float *room)
+{
+    float *corner = a + first * n + first;
+    copy_block(n - first, first, a + first * n, n, left, first);
+    if (first > 0 && product(NULL, n - first, first, width, left, left, 1, room) != 0)
+        return -1;
+    for (size_t i = 0; first > 0 && i < n - first; i++)
+        for (size_t j = 0; j < width; j++)
+            corner[i * n + j] -= room[i * width + j];
+    float inverse[SMALL * SMALL];
+    if (factor_small(width, n, corner, inverse) != 0)
+        return -1;
+    size_t below = n - first - width;
+    copy_block(below, width, corner + width * n, n, right, width);
+    if (below > 0 && product(NULL, below, width, width, right, inverse, 0, room) != 0)
+        return -1;
+    copy_block(below, width, room, width, corner + width * n, n);
+    return 0;
+}
+
+int dense_cholesky(size_t n, float *a)
+{
+    float *left = alloc_zeroed(n * (n + 2 * SMALL), sizeof *left);
+    int status = left == NULL ? -1 : 0;
+    for (size_t first = 0; status == 0 && first < n; first += SMALL)
+        status = factor_columns(n, first, n - first < SMALL ? n - first : SMALL, a, left, left + n * n,
+                                left + n * (n + SMALL));
+    free(left);
     return status;
 }

@@ -5,7 +5,9 @@
  *   H_ll = (G_{l-1} + d U) / s_{l-1} + 1 / s_l      H_{l,l+1} = -mean_l' / s_l
  *
  * up to D in the off-diagonal blocks, which is taken as its value a at zero everywhere. Eliminating
- * from the top leaves one dense inverse per layer; only the lowest depends on the annealing.
+ * from the top leaves one dense inverse per layer; only the lowest depends on the annealing and on what a row knows.
+ * For that G_0 is of the entries that all know, or the share that each knows of all; or, in rows apart, of their own
+ * (fragment.h).
  */
 #include "precondition.h"
 
@@ -22,6 +24,7 @@
 
 enum { MOST_LEVELS = 24 };
 static const float least_slope = 0.1f; /* of f', so that a flat unit does not run away */
+static const double some_data = 0.3;   /* in the base of rows apart, by its trace, relative to the rest */
 
 struct level {
     double extra;
@@ -34,12 +37,23 @@ struct block_layer {
     struct panels inverse, carry, carry_back;
 };
 
+/* The lowest block of rows apart, with nothing added to s_0, before what each knows is counted. It holds a little of
+   G_0: without, the directions that all data share are a million times stiffer in the block than in the base, and taking
+   one from the other would leave nothing in float32; more than a little would stiffen what a row leaves open. */
+struct base {
+    const struct weights *weights;
+    struct panels inverse;
+    float *products; /* [dim x dim]: mean' inverse mean, or NULL: no rows apart */
+    float ridge;     /* s_0 / a^2, but for the little */
+};
+
 struct preconditioner {
     const struct model *model;
     struct team *team;
     float slope;          /* a */
     double *pull, *fixed; /* [d_1 x d_1]: the lowest block is pull / (s_0 + extra) + fixed */
     double nominal;       /* s_0 */
+    struct base base;
     struct block_layer layer[BPCN_MAX_LAYERS];
     pthread_mutex_t looking, making;
     size_t levels;
@@ -57,6 +71,8 @@ void preconditioner_free(struct preconditioner *p)
     }
     for (size_t i = 0; i < p->levels; i++)
         free(p->level[i].inverse.data);
+    free(p->base.inverse.data);
+    free(p->base.products);
     free(p->pull);
     free(p->fixed);
     pthread_mutex_destroy(&p->looking);
@@ -108,20 +124,24 @@ static void inner_products(struct team *team, const struct layer *layer, const s
     team_run(team, product_part, &roots);
 }
 
-/* The part of layer l's block that the errors below make: a^2 (share G + d U), [above x above];
-   `sensory` weighs U (struct weighing). */
+/* The part of layer l's block that the errors below make: a^2 (share G + d U), [above x above], and, unless NULL,
+   `apart` without G; `sensory` weighs U (struct weighing). */
 static int curvature_below(const struct preconditioner *p, const struct layer *layer, const struct weights *weights,
-                           size_t l, const unsigned char *mask, double share, double sensory, double *out)
+                           size_t l, struct knowledge k, double sensory, double *out, double *apart)
 {
     size_t n = layer->above, widest = n > layer->below ? n : layer->below;
     float *g = alloc_zeroed(n * (2 * n + widest), sizeof *g);
     if (g == NULL)
         return -1;
     const float *u = g + n * n;
-    inner_products(p->team, layer, weights, l, mask, g, g + n * n, g + 2 * n * n);
-    double of_mean = mask ? 1 : share, a = (double)p->slope;
-    for (size_t j = 0; j < n * n; j++)
-        out[j] = a * a * (of_mean * (double)g[j] + share * sensory * (double)layer->below * (double)u[j]);
+    inner_products(p->team, layer, weights, l, k.mask, g, g + n * n, g + 2 * n * n);
+    double of_mean = k.mask ? 1 : k.share, a = (double)p->slope;
+    for (size_t j = 0; j < n * n; j++) {
+        double of_root = a * a * k.share * sensory * (double)layer->below * (double)u[j];
+        out[j] = a * a * of_mean * (double)g[j] + of_root;
+        if (apart != NULL)
+            apart[j] = of_root;
+    }
     free(g);
     return 0;
 }
@@ -171,10 +191,62 @@ static int eliminate(struct preconditioner *p, const struct layer *layer, const 
     return failed ? -1 : 0;
 }
 
+/* base.products = mean' inverse mean of the lowest layer */
+static int multiply_base(struct preconditioner *p, const struct layer *layer, const float *inverse)
+{
+    size_t n = layer->above, dim = layer->below;
+    struct panels carried = {0};
+    float *room = alloc_zeroed(n * dim, sizeof *room);
+    p->base.products = alloc_zeroed(dim * dim, sizeof *p->base.products);
+    int failed = room == NULL || p->base.products == NULL;
+    if (!failed) {
+        struct shared_product down = {weights_down, p->base.weights, 0, n, n, dim, inverse, room};
+        team_run(p->team, product_part, &down);
+        failed = dense_panels(n, dim, room, 0, &carried);
+    }
+    if (!failed) {
+        dense_transpose(n, dim, layer->mean, room);
+        dense_multiply(p->team, &carried, dim, room, p->base.products);
+    }
+    free(carried.data);
+    free(room);
+    return failed ? -1 : 0;
+}
+
+static double trace(size_t n, const double *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += a[i * n + i];
+    return sum;
+}
+
+/* What rows apart share: `block`, pull without G_0, becomes the base. Out of memory, or in float32 not positive
+   definite, all rows share the lowest block. */
+static void make_base(struct preconditioner *p, const struct layer *layer, const struct weights *weights, double share,
+                      double *block)
+{
+    size_t n = layer->above, entries = n * n;
+    float *inverse = alloc_zeroed(entries, sizeof *inverse);
+    double a = (double)p->slope, of_data = trace(n, p->pull) - trace(n, block);
+    double little = some_data * (trace(n, block) / p->nominal + trace(n, p->fixed)) / of_data;
+    for (size_t j = 0; j < entries; j++)
+        block[j] = block[j] / p->nominal + p->fixed[j] + little * (p->pull[j] - block[j]);
+    p->base.weights = weights;
+    p->base.ridge = (float)(1 / (a * a * (1 / p->nominal - little * share)));
+    if (inverse == NULL || invert(p->team, n, block, inverse) != 0 ||
+        dense_panels(n, n, inverse, 0, &p->base.inverse) != 0 || multiply_base(p, layer, inverse) != 0) {
+        free(p->base.products);
+        p->base.products = NULL;
+    }
+    free(inverse);
+}
+
 /* From the top down: every layer's block, eliminated into the next; the lowest is left open. */
 static int build(struct preconditioner *p, const struct particle *particle, const struct weights *weights,
-                 const unsigned char *mask, double share, struct weighing w)
+                 struct knowledge knowledge, struct weighing w)
 {
+    const struct knowledge all = {.share = 1};
     const struct model *model = p->model;
     size_t layers = model->options.layers;
     double noise = noise_variance(model, 1) / w.upper, above = noise + particle->top_variance / w.upper;
@@ -184,17 +256,19 @@ static int build(struct preconditioner *p, const struct particle *particle, cons
         size_t n = layer->above;
         double s = l == 0 ? 2 * w.sensory * noise_variance(model, 0) : l == layers - 1 ? noise : 1.5 * noise;
         double *pull = alloc_zeroed(n * n, sizeof *pull),
-               *below = alloc_zeroed(layer->below * layer->below * (l > 0), sizeof *below);
+               *below = alloc_zeroed(l > 0 ? layer->below * layer->below : n * n, sizeof *below);
         fixed = fixed ? fixed : alloc_zeroed(n * n, sizeof *fixed);
         int failed = !pull || !below || !fixed ||
-                     curvature_below(p, layer, weights, l, l == 0 ? mask : NULL, l == 0 ? share : 1,
-                                     l == 0 ? w.sensory : 1, pull);
+                     curvature_below(p, layer, weights, l, l == 0 ? knowledge : all, l == 0 ? w.sensory : 1, pull,
+                                     l == 0 ? below : NULL);
         for (size_t i = 0; !failed && i < n; i++)
             fixed[i * n + i] += 1 / above;
         if (!failed && l == 0) {
             p->pull = pull;
             p->fixed = fixed;
             p->nominal = s;
+            if (knowledge.apart)
+                make_base(p, layer, weights, knowledge.share, below);
             free(below);
             return 0;
         }
@@ -213,7 +287,7 @@ static int build(struct preconditioner *p, const struct particle *particle, cons
 }
 
 struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
-                                             const struct weights *weights, const unsigned char *mask, double share,
+                                             const struct weights *weights, struct knowledge knowledge,
                                              const struct weighing *weighing, struct team *team)
 {
     struct preconditioner *p = model->options.layers > 0 ? alloc_zeroed(1, sizeof *p) : NULL;
@@ -224,7 +298,7 @@ struct preconditioner *preconditioner_create(const struct model *model, const st
     p->slope = slope_at_zero(model->options.activation);
     pthread_mutex_init(&p->looking, NULL);
     pthread_mutex_init(&p->making, NULL);
-    if (build(p, particle, weights, mask, share, *weighing) != 0) {
+    if (build(p, particle, weights, knowledge, *weighing) != 0) {
         preconditioner_free(p);
         return NULL;
     }
@@ -315,8 +389,34 @@ static void divide_by_slopes(size_t entries, float slope, const float *slopes, f
                                                           : least_slope);
 }
 
-void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes, real *vectors,
-                          real *scratch)
+int preconditioner_apart(const struct preconditioner *p, double extra)
+{
+    return p->base.products != NULL && rounded(p->nominal, extra) == 0;
+}
+
+struct fragment *preconditioner_fragment(const struct preconditioner *p, const unsigned char *known)
+{
+    return fragment_create(p->model->width[0], p->base.products, p->base.ridge, known);
+}
+
+/* out = base^-1 (in - M K M' base^-1 in), K being that of the row; in [n x d_1] is used up. */
+static void apply_apart(const struct preconditioner *p, size_t n, struct fragment *const *fragments, float *in,
+                        float *out, float *room)
+{
+    const struct base *b = &p->base;
+    size_t dim = p->model->width[0], entries = n * p->model->width[1];
+    panels_multiply(&b->inverse, n, in, out);
+    weights_down(b->weights, 0, n, out, room);
+    for (size_t i = 0; i < n; i++)
+        fragment_solve(fragments[i], dim, room + i * dim);
+    weights_up(b->weights, 0, n, room, out);
+    for (size_t j = 0; j < entries; j++)
+        in[j] -= out[j];
+    panels_multiply(&b->inverse, n, in, out);
+}
+
+void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes,
+                          struct fragment *const *fragments, real *vectors, real *scratch, real *room)
 {
     const struct model *m = p->model;
     size_t layers = m->options.layers;
@@ -328,7 +428,10 @@ void preconditioner_apply(const struct preconditioner *p, int level, size_t n, c
         add(m, l, n, out, vectors);
     }
     take(m, 1, n, vectors, in);
-    panels_multiply(&p->level[level].inverse, n, in, out);
+    if (fragments != NULL)
+        apply_apart(p, n, fragments, in, out, room);
+    else
+        panels_multiply(&p->level[level].inverse, n, in, out);
     put(m, 1, n, out, vectors);
     for (size_t l = 1; l < layers; l++) {
         take(m, l + 1, n, vectors, in);
@@ -344,14 +447,13 @@ void preconditioner_apply(const struct preconditioner *p, int level, size_t n, c
 #else
 
 struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
-                                             const struct weights *weights, const unsigned char *mask, double share,
+                                             const struct weights *weights, struct knowledge knowledge,
                                              const struct weighing *weighing, struct team *team)
 {
     (void)model;
     (void)particle;
     (void)weights;
-    (void)mask;
-    (void)share;
+    (void)knowledge;
     (void)weighing;
     (void)team;
     return NULL;
@@ -369,15 +471,31 @@ int preconditioner_level(struct preconditioner *p, double extra)
     return -1;
 }
 
-void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes, real *vectors,
-                          real *scratch)
+int preconditioner_apart(const struct preconditioner *p, double extra)
+{
+    (void)p;
+    (void)extra;
+    return 0;
+}
+
+struct fragment *preconditioner_fragment(const struct preconditioner *p, const unsigned char *known)
+{
+    (void)p;
+    (void)known;
+    return NULL;
+}
+
+void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes,
+                          struct fragment *const *fragments, real *vectors, real *scratch, real *room)
 {
     (void)p;
     (void)level;
     (void)n;
     (void)slopes;
+    (void)fragments;
     (void)vectors;
     (void)scratch;
+    (void)room;
 }
 
 #endif

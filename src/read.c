@@ -16,7 +16,6 @@
 
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { MOST_FLIPS = 4 };
-static const double glance_variance = 0.03;
 static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
 
 /* Every row starts from the same code. */
@@ -29,22 +28,6 @@ static void start_rows(struct reader *r, const struct particle *particle, size_t
         memcpy(points + i * code, points, code * sizeof *points);
 }
 
-/* No code can have a lower energy in this particle: every residual 0, every variance the noise. */
-static double least_energy(const struct reader *r, const struct particle *particle, size_t i, double extra)
-{
-    const double two_pi = 6.283185307179586477;
-    const struct model *m = r->model;
-    size_t top = m->options.layers;
-    const struct weighing *w = r->problem->weighing;
-    double sum = 0;
-    for (size_t l = 0; l <= top; l++) {
-        double count = l == 0 ? r->problem->count[i] : (double)m->width[l];
-        double s = noise_variance(m, l) + (l == top ? particle->top_variance : 0);
-        sum += 0.5 * count * (l == 0 ? log(two_pi * (w->sensory * s + extra)) : w->upper * log(two_pi * s));
-    }
-    return sum;
-}
-
 /* Room for the search of one particle after the other. */
 struct trial {
     size_t *subset;          /* [n] */
@@ -52,8 +35,8 @@ struct trial {
     struct outcome *outcome; /* [n] */
     double *extra;           /* [n]: of the best so far */
     unsigned char *settled;  /* [n] */
-    double *glanced;         /* [n]: variance for a glance */
-    double *glance;          /* [n]: log weight - energy of the heaviest particle's code, at that variance */
+    double *allowance;       /* [n]: how far behind, in nats, another particle's weight may be for it to win */
+    struct fragment **fragment; /* [n]: see struct search */
 };
 
 static void trial_free(struct trial *t)
@@ -62,8 +45,9 @@ static void trial_free(struct trial *t)
     free(t->points);
     free(t->outcome);
     free(t->extra);
-    free(t->glanced);
+    free(t->allowance);
     free(t->settled);
+    free(t->fragment);
 }
 
 static int trial_create(struct trial *t, size_t n, size_t code)
@@ -73,9 +57,9 @@ static int trial_create(struct trial *t, size_t n, size_t code)
     t->outcome = alloc_zeroed(n, sizeof *t->outcome);
     t->extra = alloc_zeroed(n, sizeof *t->extra);
     t->settled = alloc_zeroed(n, 1);
-    t->glanced = alloc_zeroed(n, 2 * sizeof *t->glanced);
-    t->glance = t->glanced + n;
-    return t->subset && t->points && t->outcome && t->extra && t->settled && t->glanced ? 0 : -1;
+    t->allowance = alloc_zeroed(n, sizeof *t->allowance);
+    t->fragment = alloc_zeroed(n, sizeof *t->fragment);
+    return t->subset && t->points && t->outcome && t->extra && t->settled && t->allowance && t->fragment ? 0 : -1;
 }
 
 /* Keeps what particle k found for a row if it beats the best so far. */
@@ -103,15 +87,25 @@ static int same_mask(const struct read_request *request, size_t dim)
     return 1;
 }
 
+/* Whether so many known entries leave directions open that were written to; then which they are matters, not only how
+   many. The matrix for that has room for observations of up to four times the width of the layer above. */
+static int knows_little(const struct model *model, double known)
+{
+    double written = fmin((double)model->writes, (double)model->width[1]);
+    return known <= written && model->width[0] <= 4 * model->width[1];
+}
+
 static struct preconditioner *make_preconditioner(const struct reader *r, const struct particle *particle)
 {
     const struct problem *p = r->problem;
     size_t dim = r->model->width[0], n = r->request->n;
-    double share = 0;
+    int same = same_mask(r->request, dim);
+    struct knowledge k = {.mask = same ? r->request->known : NULL};
     for (size_t i = 0; i < n; i++)
-        share += p->count[i] / (double)(n * dim);
-    return preconditioner_create(r->model, particle, p->weights[particle - r->model->particles],
-                                 same_mask(r->request, dim) ? r->request->known : NULL, share, p->weighing, p->team);
+        k.share += p->count[i] / (double)(n * dim);
+    k.apart = !same && knows_little(r->model, k.share * (double)dim);
+    return preconditioner_create(r->model, particle, p->weights[particle - r->model->particles], k, p->weighing,
+                                 p->team);
 }
 
 /* Layer 0 of the particle through inner products, where all rows know the same and are enough; out of
@@ -231,69 +225,37 @@ static bpcn_status second_attempt(struct reader *r, struct search *s, struct tri
     return status;
 }
 
-/* How far behind a particle may be at a glance and still win, in nats. */
-static double most_behind(const struct model *model)
+/* By how much the squares of a layer exceed their number of terms, in units of their variance: what the particle makes
+   nothing of. */
+static double excess(double squares, double variance, double count)
 {
-    return 0.02 * (double)(model->width[0] + model->code_dim);
+    return fmax(0, squares / variance - count);
 }
 
-/* Whether a few iterations may rule particle k out: its weight is far behind, and it is no ReLU network, which takes
-   longer to show what it makes of a row. */
-static int worth_a_glance(const struct model *model, size_t k)
+/* Particles were written the same things, so what a row costs them differs by some nats at most; unless it is nothing
+   like those, when it may differ by any amount. */
+static void allow(const struct reader *r, struct trial *t)
 {
-    double behind = model->log_weights[model_heaviest(model)] - model->log_weights[k];
-    return behind > most_behind(model) && !starts_linear(model->options.activation);
-}
-
-/* What the heaviest particle's codes are worth at the variance of a glance. */
-static void weigh_codes(struct reader *r, struct trial *t, size_t heaviest)
-{
-    struct problem *p = r->problem;
-    size_t n;
-    double energy[BATCH];
-    for (size_t first = 0; first < r->request->n; first += n) {
-        size_t most = p->lane[0].work->rows;
-        n = r->request->n - first < most ? r->request->n - first : most;
-        for (size_t i = first; i < first + n; i++) {
-            t->subset[i] = i;
-            t->glanced[i] = t->extra[i] + glance_variance;
-            p->extra[i] = t->glanced[i];
-        }
-        problem_evaluate(p, 0, n, t->subset + first, r->codes + first * r->model->code_dim, energy, NULL, NULL);
-        for (size_t i = 0; i < n; i++)
-            t->glance[first + i] = r->model->log_weights[heaviest] - energy[i];
+    const struct model *m = r->model;
+    const struct weighing *w = r->problem->weighing;
+    for (size_t i = 0; i < r->request->n; i++) {
+        const struct fit *fit = r->problem->fit + i * (m->options.layers + 1);
+        double count = r->problem->count[i], terms = count + (double)m->code_dim;
+        double odd = excess(fit[0].squares, w->sensory * fit[0].variance + t->extra[i], count);
+        for (size_t l = 1; l <= m->options.layers; l++)
+            odd += excess(fit[l].squares, fit[l].variance, (double)m->width[l]);
+        t->allowance[i] = odd > 0.1 * terms ? INFINITY : 20 + 0.005 * terms;
     }
-}
-
-/* Leaves in t->subset, of the *rows there, those that particle k may win at a glance, and their number in *rows. */
-static bpcn_status glance(struct reader *r, struct search *s, struct trial *t, size_t k, size_t *rows)
-{
-    enum plan plan = s->plan;
-    size_t left = 0;
-    s->plan = GLANCE;
-    s->subset = t->subset;
-    s->glanced = t->glanced;
-    start_rows(r, &r->model->particles[k], *rows, t->points);
-    bpcn_status status = search_minimize(s, *rows, t->points, t->outcome);
-    s->plan = plan;
-    for (size_t at = 0; status == BPCN_OK && at < *rows; at++) {
-        size_t i = t->subset[at];
-        r->outcome[i].evaluations += t->outcome[at].evaluations;
-        if (r->model->log_weights[k] - t->outcome[at].energy > t->glance[i] - most_behind(r->model))
-            t->subset[left++] = i;
-    }
-    *rows = left;
-    return status;
 }
 
 /* Searches particle k for every row that it could win. */
 static bpcn_status search_particle(struct reader *r, struct search *s, struct trial *t, size_t k, int first)
 {
     const struct particle *particle = &r->model->particles[k];
-    const double *log_w = r->model->log_weights;
+    double behind = r->model->log_weights[model_heaviest(r->model)] - r->model->log_weights[k];
     size_t rows = 0;
     for (size_t i = 0; i < r->request->n; i++)
-        if (first || log_w[k] - least_energy(r, particle, i, s->given) > log_w[r->particle[i]] - r->outcome[i].energy)
+        if (first || behind <= t->allowance[i])
             t->subset[rows++] = i;
     bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
     if (rows == 0 || status != BPCN_OK)
@@ -301,12 +263,6 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
     norms_compute(r->model, particle, NULL, &s->norms);
     make_inner(r, particle);
     preconditioner_free(s->preconditioner);
-    s->preconditioner = NULL;
-    if (s->rough && worth_a_glance(r->model, k)) {
-        status = glance(r, s, t, k, &rows);
-        if (status != BPCN_OK || rows == 0)
-            return status;
-    }
     s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
     s->preconditioned = particle;
     status = attempt(r, s, t, k, rows, first);
@@ -314,21 +270,6 @@ static bpcn_status search_particle(struct reader *r, struct search *s, struct tr
         return status;
     int flips = s->plan == ANNEAL && flip_steps(r->model->options.activation).count > 0 && r->model->code_dim > 0;
     return flips ? flip(r, s, t, k, rows) : second_attempt(r, s, t, k, rows);
-}
-
-/* Whether no other particle can matter to row i: even with the least energy that any code could
-   have in it, its share of the mixture would be below rounding. */
-static int decided(const struct reader *r, size_t i)
-{
-    const double negligible = 40; /* e^-40 = 4e-18 */
-    const double *log_w = r->model->log_weights;
-    size_t best = r->particle[i];
-    double reached = log_w[best] - r->outcome[i].energy;
-    for (size_t k = 0; k < r->model->options.particles; k++)
-        if (k != best &&
-            log_w[k] - least_energy(r, &r->model->particles[k], i, r->problem->extra[i]) > reached - negligible)
-            return 0;
-    return 1;
 }
 
 /* From the present codes, with the noise as found: under the mixture, or in the one particle that
@@ -382,11 +323,7 @@ static void count_weights(struct reader *r)
 static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
 {
     bpcn_status status = BPCN_OK;
-    int glances = 0;
-    for (size_t k = 0; k < r->model->options.particles; k++)
-        glances |= worth_a_glance(r->model, k);
-    if (glances)
-        weigh_codes(r, t, heaviest);
+    allow(r, t);
     s->rough = 1;
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != heaviest)
@@ -413,8 +350,9 @@ static bpcn_status infer(struct reader *r, struct search *s, struct trial *t)
         status = search_others(r, s, t, heaviest);
     if (status != BPCN_OK)
         return status;
+    size_t settled = reader_settle(r, r->problem->weighing);
     for (size_t i = 0; i < r->request->n; i++)
-        r->decided[i] = (unsigned char)decided(r, i);
+        r->outcome[i].evaluations += settled;
     return polish(r, s, t, 0);
 }
 
@@ -451,6 +389,7 @@ static bpcn_status search(struct reader *r)
     bpcn_status status = BPCN_NO_MEMORY;
     if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
         s.settled = t.settled;
+        s.fragment = t.fragment;
         status = infer(r, &s, &t);
     }
     if (status == BPCN_OK && !integrated && !masked && r->request->answers != NULL)
@@ -477,7 +416,7 @@ bpcn_status core_read(const struct model *model, const struct read_request *requ
             status = BPCN_NUMERIC;
     if (status == BPCN_OK) {
         if (!adam)
-            reader_settle(&r);
+            reader_settle(&r, &the_density);
         if (request->info != NULL)
             reader_report(&r);
         if (request->codes != NULL)

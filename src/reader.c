@@ -167,7 +167,7 @@ static void for_decided(struct reader *r, size_t k, on_batch *handle, int all)
     for_rows(r, count, k, handle, all);
 }
 
-/* Which particle decides each row, if one does. */
+/* Whether each row's particle decides it. */
 static void settle_rows(struct reader *r, size_t k, int all, size_t lane, size_t count, const size_t *rows)
 {
     size_t particles = r->model->options.particles;
@@ -176,29 +176,28 @@ static void settle_rows(struct reader *r, size_t k, int all, size_t lane, size_t
     (void)all;
     problem_evaluate(r->problem, lane, count, rows, r->problem->lane[lane].vectors, energy, NULL, share);
     for (size_t i = 0; i < count; i++, share += particles) {
-        size_t best = 0, others = 0;
-        for (size_t j = 1; j < particles; j++)
-            best = share[j] > share[best] ? j : best;
+        size_t others = 0;
         for (size_t j = 0; j < particles; j++)
-            others += j != best && share[j] >= negligible_share;
-        if (others > 0)
-            continue;
-        r->decided[rows[i]] = 1;
-        r->particle[rows[i]] = best;
+            others += j != r->particle[rows[i]] && share[j] >= negligible_share;
+        r->decided[rows[i]] = others == 0;
     }
 }
 
-void reader_settle(struct reader *r)
+size_t reader_settle(struct reader *r, const struct weighing *weighing)
 {
-    const struct weighing *weighing = r->problem->weighing;
-    size_t count = 0;
-    for (size_t i = 0; i < r->request->n; i++)
-        if (!r->decided[i])
-            r->list[count++] = i;
+    const struct weighing *searched = r->problem->weighing;
+    size_t n = r->request->n, particles = r->model->options.particles;
+    if (particles == 1) {
+        memset(r->decided, 1, n);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        r->list[i] = i;
     r->problem->particle = NULL;
-    r->problem->weighing = &the_density;
-    for_rows(r, count, 0, settle_rows, 0);
     r->problem->weighing = weighing;
+    for_rows(r, n, 0, settle_rows, 0);
+    r->problem->weighing = searched;
+    return particles;
 }
 
 /* The answer is the particle's prediction. */

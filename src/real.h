@@ -67,6 +67,8 @@ typedef double real;
 #define preconditioner_create REAL_NAME(preconditioner_create)
 #define preconditioner_free REAL_NAME(preconditioner_free)
 #define preconditioner_level REAL_NAME(preconditioner_level)
+#define preconditioner_apart REAL_NAME(preconditioner_apart)
+#define preconditioner_fragment REAL_NAME(preconditioner_fragment)
 #define preconditioner_apply REAL_NAME(preconditioner_apply)
 #define read_steps REAL_NAME(read_steps)
 #define block_steps REAL_NAME(block_steps)

@@ -4,9 +4,11 @@
 #include "activation.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, GLANCE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
+enum { AT_WORK = 64 }; /* rows of a lane that may have fragments, which take a megabyte or more each */
+enum { ESTIMATES = 8, ESTIMATE_ITERATIONS = 10, MOST_ITERATIONS = 400 };
 static const double estimate_tolerance = 1; /* nats: the estimate moves by more than that costs */
 static const double rough_tolerance = 1;    /* nats: particles differ by more */
 
@@ -86,14 +88,6 @@ static int estimate_noise(struct search *s, size_t i, size_t number, size_t lane
     return follow(s, i, noisy_steps(), s->settled[i]++, p->extra[i], lane, point, stage);
 }
 
-/* Few steps with much variance: enough to see what a particle makes of a row. */
-static void glance(struct problem *p, size_t i, double extra, struct stage *stage)
-{
-    p->extra[i] = extra;
-    p->leak[i] = 0;
-    *stage = (struct stage){GLANCE_ITERATIONS, rough_tolerance};
-}
-
 static int enter(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     struct part *part = context;
@@ -105,13 +99,23 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     if (s->plan == ANNEAL || s->plan == FLIP)
         more = follow(s, i, s->plan == FLIP ? flip_steps(activation) : read_steps(activation), number, s->given,
                       part->lane, point, stage);
-    else if (s->plan == GLANCE)
-        glance(s->reader->problem, i, s->glanced[i], stage);
     else if (s->plan == ESTIMATE)
         more = estimate_noise(s, i, number, part->lane, point, stage);
     if (s->rough)
         stage->tolerance = fmax(stage->tolerance, rough_tolerance);
+    if (!more) {
+        free(s->fragment[i]);
+        s->fragment[i] = NULL;
+    }
     return more;
+}
+
+/* Gives row i a lowest block of its own where that helps and can be had. */
+static void make_fragment(const struct search *s, size_t i)
+{
+    if (s->fragment[i] == NULL && preconditioner_apart(s->preconditioner, s->reader->problem->extra[i]))
+        s->fragment[i] =
+            preconditioner_fragment(s->preconditioner, s->reader->request->known + i * s->reader->model->width[0]);
 }
 
 /* The shared preconditioner serves smooth networks, and ReLU while it is still linear; else the
@@ -124,32 +128,50 @@ static int scale(void *context, size_t row, real *inverse)
     size_t i = s->subset[part->first + row];
     int smooth = p->model->options.activation != BPCN_RELU || p->leak[i] == 1;
     if (s->preconditioner != NULL && s->preconditioned == p->particle && smooth &&
-        preconditioner_level(s->preconditioner, p->extra[i]) >= 0)
+        preconditioner_level(s->preconditioner, p->extra[i]) >= 0) {
+        make_fragment(s, i);
         return 0;
+    }
     inverse_curvature(p->model, &s->norms, p->fit + i * (p->model->options.layers + 1), p->count[i], p->extra[i],
                       p->leak[i], p->weighing, inverse);
     return 1;
 }
 
-/* Gathers the vectors of up to BATCH rows that have rows[first]'s level, applies the inverse
-   there, puts them back and marks them done. */
-static void precondition_level(struct part *part, size_t n, const size_t *rows, const int *level, size_t first,
-                               const real *points, real *vectors, unsigned char *done)
+/* Rows that are preconditioned alike: at one level, by the block that all share or each by its own. */
+struct likeness {
+    int level, apart;
+};
+
+static struct likeness likeness_of(const struct search *s, size_t i)
+{
+    double extra = s->reader->problem->extra[i];
+    return (struct likeness){preconditioner_level(s->preconditioner, extra),
+                             s->fragment[i] != NULL && preconditioner_apart(s->preconditioner, extra)};
+}
+
+/* Gathers the vectors of up to BATCH rows that are like rows[first], applies the inverse there, puts them back and marks
+   them done. */
+static void precondition_alike(struct part *part, size_t n, const size_t *rows, const struct likeness *like,
+                               size_t first, const real *points, real *vectors, unsigned char *done)
 {
     const struct search *s = part->search;
     const struct model *m = s->reader->model;
     struct lane *lane = &s->reader->problem->lane[part->lane];
+    struct fragment *fragments[BATCH];
     size_t code = m->code_dim, bytes = code * sizeof(real), taken[BATCH], count = 0;
     for (size_t i = first; i < n && count < lane->work->rows; i++) {
-        if (done[i] || level[i] != level[first])
+        if (done[i] || like[i].level != like[first].level || like[i].apart != like[first].apart)
             continue;
-        double leak = s->reader->problem->leak[s->subset[part->first + rows[i]]];
+        size_t row = s->subset[part->first + rows[i]];
+        double leak = s->reader->problem->leak[row];
         activate(m->options.activation, leak, code, points + i * code, lane->scratch, lane->slopes + count * code);
         memcpy(lane->vectors + count * code, vectors + i * code, bytes);
         done[i] = 1;
+        fragments[count] = s->fragment[row];
         taken[count++] = i;
     }
-    preconditioner_apply(s->preconditioner, level[first], count, lane->slopes, lane->vectors, lane->scratch);
+    preconditioner_apply(s->preconditioner, like[first].level, count, lane->slopes,
+                         like[first].apart ? fragments : NULL, lane->vectors, lane->scratch, lane->work->error);
     for (size_t i = 0; i < count; i++)
         memcpy(vectors + taken[i] * code, lane->vectors + i * code, bytes);
 }
@@ -158,13 +180,13 @@ static void precondition(void *context, size_t n, const size_t *rows, const real
 {
     struct part *part = context;
     const struct search *s = part->search;
-    int level[BATCH];
+    struct likeness like[BATCH];
     unsigned char done[BATCH] = {0};
     for (size_t i = 0; i < n; i++)
-        level[i] = preconditioner_level(s->preconditioner, s->reader->problem->extra[s->subset[part->first + rows[i]]]);
+        like[i] = likeness_of(s, s->subset[part->first + rows[i]]);
     for (size_t i = 0; i < n; i++)
         if (!done[i])
-            precondition_level(part, n, rows, level, i, points, vectors, done);
+            precondition_alike(part, n, rows, like, i, points, vectors, done);
 }
 
 struct minimize_job {
@@ -184,8 +206,10 @@ static void minimize_part(void *context, size_t lane, size_t lanes)
     int alone = job->search->reader->problem->particle != NULL;
     const real *jump = alone ? job->search->reader->problem->lane[lane].work->jump : NULL;
     struct objective objective = {&part, code, evaluate, enter, alone ? scale : NULL, precondition, jump};
+    const struct preconditioner *preconditioner = job->search->preconditioner;
+    size_t batch = preconditioner != NULL && preconditioner_apart(preconditioner, 0) ? AT_WORK : BATCH;
     job->status[lane] = first == last ? BPCN_OK
-                                      : lbfgs_minimize(&objective, last - first, BATCH, job->points + first * code,
+                                      : lbfgs_minimize(&objective, last - first, batch, job->points + first * code,
                                                        job->outcome + first);
 }
 

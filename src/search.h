@@ -10,7 +10,7 @@
 #include "reader.h"
 #include "schedule.h"
 
-enum plan { ANNEAL, ESTIMATE, FLIP, POLISH, GLANCE };
+enum plan { ANNEAL, ESTIMATE, FLIP, POLISH };
 
 /* Which rows, and what their stages are. */
 struct search {
@@ -21,10 +21,10 @@ struct search {
     const double *estimate;                /* [n]: noise that annealing is tried against, or NULL */
     int rough;                             /* the code need not be exact: it is to be compared */
     double given;                          /* noise variance of the known entries */
-    const double *glanced;                 /* [n]: variance that a glance leaves */
     struct norms norms;                    /* of the particle searched */
     struct preconditioner *preconditioner; /* NULL: the diagonal will do */
     const struct particle *preconditioned; /* the particle that it was made for */
+    struct fragment **fragment;            /* [n]: of rows at work that have a lowest block of their own; others NULL */
 };
 
 /* points [rows x code_dim]: starts in, minima out. The rows are shared out among the team; a single row is minimised

@@ -439,7 +439,8 @@ static void the_preconditioner_is_symmetric_and_positive(void **state)
     assert_ok(bpcn_memory_write(memory, x, 6, NULL));
     const struct model *model = memory->model;
     struct weights *w = weights_create(model, &model->particles[0], NULL);
-    struct preconditioner *p = preconditioner_create(model, &model->particles[0], w, NULL, 0.75, &the_density, NULL);
+    struct preconditioner *p = preconditioner_create(model, &model->particles[0], w,
+                                                     (struct knowledge){.share = 0.75}, &the_density, NULL);
     assert_non_null(p);
     int level = preconditioner_level(p, 0.03);
     assert_true(level >= 0);
@@ -453,7 +454,7 @@ static void the_preconditioner_is_symmetric_and_positive(void **state)
     }
     for (size_t i = 0; i < CODE; i++)
         memcpy(slope_rows + i * CODE, slopes, sizeof slopes);
-    preconditioner_apply(p, level, CODE, slope_rows, matrix, scratch);
+    preconditioner_apply(p, level, CODE, slope_rows, NULL, matrix, scratch, NULL);
     for (size_t i = 0; i < CODE; i++) {
         assert_true(matrix[i * CODE + i] > 0);
         for (size_t j = 0; j < i; j++) {
