@@ -80,7 +80,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) -lquadmath
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels kink energy inference update write block read forget delete numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write block read forget delete numerics \
           bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place store_corrupt store_cost store_errors store_kill store_processes \
            store_torn store_seeds)
@@ -93,7 +93,7 @@ check-deps:
 	$(Q)scripts/install-deps build check
 
 $(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
-$(BUILD)/tests/test_kernels.o: EXTRA = -DBPCN_REAL_BITS=32
+$(BUILD)/tests/test_kernels.o $(BUILD)/tests/test_precondition.o: EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)

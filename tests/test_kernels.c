@@ -1,14 +1,11 @@
-/* The fast kernels against their plain twins, in float32: panels, sweeps, the shared
-   preconditioner; and the team that runs them. */
+/* The fast kernels against their plain twins, in float32: panels, sweeps; and the team that runs them. */
 #include "support.h"
 
 #include "core.h"
-#include "dense.h"
 #include "gemm.h"
 #include "gram.h"
 #include "memory.h"
 #include "particle.h"
-#include "precondition.h"
 #include "sweep.h"
 #include "team.h"
 #include "update.h"
@@ -366,110 +363,6 @@ static void shares_cover_everything_once(void **state)
             }
 }
 
-/* rows rows' / n + 0.1 I, whose eigenvalues lie between 0.1 and 2 */
-static float *definite(size_t n)
-{
-    float *rows = numbers(n * n, 21), *a = numbers(n * n, 22);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) {
-            double sum = i == j ? 0.1 : 0;
-            for (size_t k = 0; k < n; k++)
-                sum += (double)rows[i * n + k] * (double)rows[j * n + k] / (double)n;
-            a[i * n + j] = (float)sum;
-        }
-    free(rows);
-    return a;
-}
-
-/* Sizes below, at and above the one at which it cuts the matrix in two; by one thread and by three. */
-static void a_dense_inverse_times_its_matrix_is_the_identity(void **state)
-{
-    static const size_t sizes[] = {1, 2, 63, 64, 65, 130, 257};
-    struct team *team = team_create(3);
-    (void)state;
-    for (size_t s = 0; s < 7; s++) {
-        size_t n = sizes[s];
-        float *a = definite(n), *alone = definite(n), *together = definite(n);
-        assert_int_equal(dense_invert(NULL, n, alone), 0);
-        assert_int_equal(dense_invert(team, n, together), 0);
-        assert_memory_equal(alone, together, n * n * sizeof *a);
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++) {
-                double sum = 0;
-                for (size_t k = 0; k < n; k++)
-                    sum += (double)a[i * n + k] * (double)alone[k * n + j];
-                assert_true(fabs(sum - (i == j)) < 1e-4);
-            }
-        free(a);
-        free(alone);
-        free(together);
-    }
-    team_free(team);
-}
-
-static void a_matrix_that_is_not_definite_has_no_dense_inverse(void **state)
-{
-    static const size_t sizes[] = {1, 64, 200};
-    (void)state;
-    for (size_t s = 0; s < 3; s++) {
-        size_t n = sizes[s];
-        float *a = definite(n);
-        a[n * n - 1] = -1;
-        assert_int_equal(dense_invert(NULL, n, a), -1);
-        free(a);
-        a = definite(n);
-        a[0] = NAN;
-        assert_int_equal(dense_invert(NULL, n, a), -1);
-        free(a);
-    }
-}
-
-/* In a linear network with nominal variances the preconditioner is the inverse of a positive
-   definite matrix: symmetric, and downhill for every vector. */
-static void the_preconditioner_is_symmetric_and_positive(void **state)
-{
-    enum { DIM = 40, WIDTH = 12, CODE = 3 * WIDTH };
-    (void)state;
-    bpcn_options o = bpcn_options_default();
-    o.dim = DIM;
-    o.hidden[0] = o.hidden[1] = o.hidden[2] = WIDTH;
-    bpcn_memory *memory;
-    float *x = numbers(DIM * 6, 11);
-    assert_ok(bpcn_memory_create(&o, &memory));
-    assert_ok(bpcn_memory_write(memory, x, 6, NULL));
-    const struct model *model = memory->model;
-    struct weights *w = weights_create(model, &model->particles[0], NULL);
-    struct preconditioner *p = preconditioner_create(model, &model->particles[0], w,
-                                                     (struct knowledge){.share = 0.75}, &the_density, NULL);
-    assert_non_null(p);
-    int level = preconditioner_level(p, 0.03);
-    assert_true(level >= 0);
-    assert_int_equal(preconditioner_level(p, 0.03), level);
-    float slopes[CODE], matrix[CODE * CODE], scratch[CODE * CODE];
-    float *slope_rows = numbers(CODE * CODE, 12);
-    memset(matrix, 0, sizeof matrix);
-    for (size_t j = 0; j < CODE; j++) {
-        slopes[j] = 0.3f + 0.01f * (float)j;
-        matrix[j * CODE + j] = 1;
-    }
-    for (size_t i = 0; i < CODE; i++)
-        memcpy(slope_rows + i * CODE, slopes, sizeof slopes);
-    preconditioner_apply(p, level, CODE, slope_rows, NULL, matrix, scratch, NULL);
-    for (size_t i = 0; i < CODE; i++) {
-        assert_true(matrix[i * CODE + i] > 0);
-        for (size_t j = 0; j < i; j++) {
-            double size = sqrt((double)matrix[i * CODE + i] * (double)matrix[j * CODE + j]);
-            assert_true(fabs((double)(matrix[i * CODE + j] - matrix[j * CODE + i])) <= 1e-4 * size);
-            assert_true(fabs((double)matrix[i * CODE + j]) <= size * 1.0001);
-        }
-    }
-    free(slope_rows);
-    preconditioner_free(p);
-    weights_free(w);
-    bpcn_memory_free(memory);
-    free(x);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,15 +370,12 @@ int main(void)
         cmocka_unit_test(triangular_panels_skip_only_zeros),
         cmocka_unit_test(a_row_of_a_product_does_not_depend_on_its_neighbours),
         cmocka_unit_test(not_a_number_goes_through_a_product),
-        cmocka_unit_test(a_dense_inverse_times_its_matrix_is_the_identity),
-        cmocka_unit_test(a_matrix_that_is_not_definite_has_no_dense_inverse),
         cmocka_unit_test(sweeps_equal_loops_in_double),
         cmocka_unit_test(the_gram_matrix_gives_the_errors_of_its_mean),
         cmocka_unit_test(the_gram_matrix_follows_the_updates_of_its_mean),
         cmocka_unit_test(inner_products_give_the_errors_of_a_batch),
         cmocka_unit_test(a_team_does_every_part_once_and_waits_for_all),
         cmocka_unit_test(shares_cover_everything_once),
-        cmocka_unit_test(the_preconditioner_is_symmetric_and_positive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
