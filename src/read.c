@@ -244,7 +244,7 @@ static void allow(const struct reader *r, struct trial *t)
         double odd = excess(fit[0].squares, w->sensory * fit[0].variance + t->extra[i], count);
         for (size_t l = 1; l <= m->options.layers; l++)
             odd += excess(fit[l].squares, fit[l].variance, (double)m->width[l]);
-        t->allowance[i] = odd > 0.1 * terms ? INFINITY : 20 + 0.005 * terms;
+        t->allowance[i] = odd > 0.1 * terms ? INFINITY : 20 + 0.002 * terms;
     }
 }
 

@@ -133,6 +133,19 @@ static bpcn_status do_read_masked(struct scene *s)
     return bpcn_memory_read(s->memory, s->x, s->known, ROWS, NULL, s->out, s->info);
 }
 
+/* Enough rows for a preconditioner, and so little known of each that they have their own. */
+static bpcn_status do_read_many_apart(struct scene *s)
+{
+    enum { MANY = 34 };
+    float x[MANY * DIM], out[MANY * DIM];
+    unsigned char known[MANY * DIM];
+    for (size_t j = 0; j < MANY * DIM; j++) {
+        x[j] = s->x[j % (ROWS * DIM)];
+        known[j] = j % DIM == j / DIM % DIM;
+    }
+    return bpcn_memory_read(s->memory, x, known, MANY, NULL, out, NULL);
+}
+
 static bpcn_status do_read_modes(struct scene *s)
 {
     bpcn_read_options o = bpcn_read_options_default();
@@ -200,6 +213,7 @@ static const struct call {
     {"delete", do_delete, BPCN_OK},
     {"read whole", do_read_whole, BPCN_OK},
     {"read masked", do_read_masked, BPCN_OK},
+    {"read many apart", do_read_many_apart, BPCN_OK},
     {"read by modes", do_read_modes, BPCN_OK},
     {"read whole by Adam", do_read_adam_whole, BPCN_OK},
     {"read masked by Adam", do_read_adam_masked, BPCN_OK},
