@@ -25,9 +25,9 @@ COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) $(
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 
 # ---- the library: files compiled once, and files compiled for each precision (src/real.h)
-PLAIN := alloc team linalg dense fragment gemm random activation root model discount error options memory inspect \
+PLAIN := alloc team linalg dense fragment random activation root model discount error options memory inspect \
          $(patsubst src/%.c,%,$(wildcard src/store*.c src/log*.c src/file*.c))
-PER_PRECISION := inner sweep gram weights particle mixture block problem precondition schedule start adam kink lbfgs update \
+PER_PRECISION := gemm inner sweep gram weights particle mixture block problem precondition schedule start adam kink lbfgs update \
                  reader paper write search read energy remove forget sample core
 LIB_OBJECTS := $(PLAIN:%=$(BUILD)/src/%.o) $(foreach bits,32 64,$(PER_PRECISION:%=$(BUILD)/src/%.f$(bits).o))
 STATIC := $(BUILD)/libbayespcn.a

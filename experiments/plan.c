@@ -386,11 +386,10 @@ static size_t queries_of(const struct plan *p, const struct row *r)
     return p->limit > 0 ? p->limit : slow && p->tier == TIER_PAPER ? COMPARED_QUERIES : 0;
 }
 
-/* GPCN alone would take hours for each further seed. */
+/* GPCN offline alone would take hours for each further seed. */
 static size_t seeds_of(const struct plan *p, const struct row *r)
 {
-    int gpcn = r->spec.kind == METHOD_GPCN_OFFLINE || r->spec.kind == METHOD_GPCN_ONLINE;
-    return p->tier == TIER_PAPER && gpcn ? 1 : p->seeds;
+    return p->tier == TIER_PAPER && r->spec.kind == METHOD_GPCN_OFFLINE ? 1 : p->seeds;
 }
 
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)

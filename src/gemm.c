@@ -1,10 +1,12 @@
 /*
- * Products with panels (see gemm.h). The kernel keeps a tile of `mr` rows by 16 columns in vector
- * registers and runs down k; k is cut into stretches so that a panel's stretch stays in the first
+ * Products with panels (see gemm.h; compiled per precision). The kernel keeps a tile of `mr` rows by 64 bytes of columns
+ * in vector registers and runs down k; k is cut into stretches so that a panel's stretch stays in the first
  * cache while all rows pass over it. A stretch of the rows is first put into the order in which the
  * kernels read it, once for all panels; it stays in the second cache.
  */
 #include "gemm.h"
+
+#include "real.h"
 
 #include <string.h>
 
@@ -12,7 +14,15 @@
 #include <immintrin.h>
 #endif
 
-enum { LANES = 16, STRETCH = 256, MOST_ROWS = 12, CHUNK = 132 };
+#if BPCN_REAL_BITS == 64
+#define panels panels_f64
+#define panels_entries panels_entries_f64
+#define panels_fill panels_fill_f64
+#define panels_multiply panels_multiply_f64
+#define panels_multiply_plain panels_multiply_plain_f64
+#endif
+
+enum { LANES = 64 / sizeof(real), HALF = LANES / 2, STRETCH = 256, MOST_ROWS = 12, CHUNK = 132 };
 
 size_t panels_entries(size_t rows, size_t columns)
 {
@@ -20,7 +30,7 @@ size_t panels_entries(size_t rows, size_t columns)
 }
 
 /* Zeroes what a triangular panel at column j does not have: k < j + i, or k > j + i. */
-static void clear_beyond_diagonal(enum panel_shape shape, size_t rows, size_t j, float *panel)
+static void clear_beyond_diagonal(enum panel_shape shape, size_t rows, size_t j, real *panel)
 {
     for (size_t i = 0; i < LANES; i++) {
         for (size_t k = 0; shape == PANEL_LOWER && k < j + i && k < rows; k++)
@@ -30,11 +40,11 @@ static void clear_beyond_diagonal(enum panel_shape shape, size_t rows, size_t j,
     }
 }
 
-struct panels panels_fill(size_t rows, size_t columns, const float *m, int transposed, enum panel_shape shape,
-                          float *data)
+struct panels panels_fill(size_t rows, size_t columns, const real *m, int transposed, enum panel_shape shape,
+                          real *data)
 {
     for (size_t j = 0; j < columns; j += LANES) {
-        float *panel = data + j * rows;
+        real *panel = data + j * rows;
         size_t width = columns - j < LANES ? columns - j : LANES;
         if (width < LANES)
             memset(panel, 0, rows * LANES * sizeof *panel);
@@ -55,8 +65,8 @@ static void panel_range(const struct panels *p, size_t j, size_t *first, size_t 
     *last = p->shape == PANEL_UPPER && j + LANES < p->rows ? j + LANES : p->rows;
 }
 
-/* A kernel: out [mr x 16] (+)= a [count x mr]' * b [count x 16]; out's rows are `columns` apart. */
-typedef void kernel(size_t count, const float *a, const float *b, int add, float *out, size_t columns);
+/* A kernel: out [mr x LANES] (+)= a [count x mr]' * b [count x LANES]; out's rows are `columns` apart. */
+typedef void kernel(size_t count, const real *a, const real *b, int add, real *out, size_t columns);
 
 /* The kernels of one kind of CPU: tiles of 1 .. `most` rows. A few rows cost as much as four, so
    what is left over goes through one tile. */
@@ -68,10 +78,10 @@ struct kernels {
 
 #define UNROLLED _Pragma("GCC unroll 12")
 
-static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const float *a, const float *b,
-                                                                int add, float *out, size_t columns)
+static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_t count, const real *a, const real *b,
+                                                                int add, real *out, size_t columns)
 {
-    float sum[4][LANES];
+    real sum[4][LANES];
     for (size_t r = 0; r < mr; r++)
         for (size_t j = 0; j < LANES; j++)
             sum[r][j] = add ? out[r * columns + j] : 0;
@@ -85,7 +95,7 @@ static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_
 
 /* A kernel for each number of rows: the compiler must know it to keep the sums in registers. */
 #define TILE(isa, target, mr)                                                                                          \
-    target static void isa##_##mr(size_t count, const float *a, const float *b, int add, float *out, size_t columns)   \
+    target static void isa##_##mr(size_t count, const real *a, const real *b, int add, real *out, size_t columns)   \
     {                                                                                                                  \
         tile_##isa(mr, count, a, b, add, out, columns);                                                                \
     }
@@ -102,42 +112,60 @@ static const struct kernels portable = {"portable", 4, {portable_1, portable_2, 
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f")))
+#if BPCN_REAL_BITS == 32
+#define VECTOR(name) name##_ps
+typedef __m256 half_line; /* of the cache */
+typedef __m512 line;
+#else
+#define VECTOR(name) name##_pd
+typedef __m256d half_line;
+typedef __m512d line;
+#endif
 
-AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const float *a,
-                                                                 const float *b, int add, float *out, size_t columns)
+AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const real *a,
+                                                                 const real *b, int add, real *out, size_t columns)
 {
-    __m256 left[6], right[6];
+    half_line left[6], right[6];
     UNROLLED for (size_t r = 0; r < mr; r++)
     {
-        left[r] = add ? _mm256_loadu_ps(out + r * columns) : _mm256_setzero_ps();
-        right[r] = add ? _mm256_loadu_ps(out + r * columns + 8) : _mm256_setzero_ps();
+        left[r] = add ? VECTOR(_mm256_loadu)(out + r * columns) : VECTOR(_mm256_setzero)();
+        right[r] = add ? VECTOR(_mm256_loadu)(out + r * columns + HALF) : VECTOR(_mm256_setzero)();
     }
     for (size_t k = 0; k < count; k++) {
-        __m256 b0 = _mm256_loadu_ps(b + k * LANES), b1 = _mm256_loadu_ps(b + k * LANES + 8);
+        half_line b0 = VECTOR(_mm256_loadu)(b + k * LANES), b1 = VECTOR(_mm256_loadu)(b + k * LANES + HALF);
         UNROLLED for (size_t r = 0; r < mr; r++)
         {
-            __m256 x = _mm256_broadcast_ss(a + k * mr + r);
-            left[r] = _mm256_fmadd_ps(x, b0, left[r]);
-            right[r] = _mm256_fmadd_ps(x, b1, right[r]);
+            half_line x = VECTOR(_mm256_set1)(a[k * mr + r]);
+            left[r] = VECTOR(_mm256_fmadd)(x, b0, left[r]);
+            right[r] = VECTOR(_mm256_fmadd)(x, b1, right[r]);
         }
     }
     UNROLLED for (size_t r = 0; r < mr; r++)
     {
-        _mm256_storeu_ps(out + r * columns, left[r]);
-        _mm256_storeu_ps(out + r * columns + 8, right[r]);
+        VECTOR(_mm256_storeu)(out + r * columns, left[r]);
+        VECTOR(_mm256_storeu)(out + r * columns + HALF, right[r]);
     }
 }
 
 AVX512 static inline __attribute__((always_inline)) void
-tile_avx512(size_t mr, size_t count, const float *a, const float *b, int add, float *out, size_t columns)
+tile_avx512(size_t mr, size_t count, const real *a, const real *b, int add, real *out, size_t columns)
 {
-    __m512 sum[MOST_ROWS];
-    UNROLLED for (size_t r = 0; r < mr; r++) sum[r] = add ? _mm512_loadu_ps(out + r * columns) : _mm512_setzero_ps();
-    for (size_t k = 0; k < count; k++) {
-        __m512 row = _mm512_loadu_ps(b + k * LANES);
-        UNROLLED for (size_t r = 0; r < mr; r++) sum[r] = _mm512_fmadd_ps(_mm512_set1_ps(a[k * mr + r]), row, sum[r]);
+    line sum[MOST_ROWS];
+    UNROLLED for (size_t r = 0; r < mr; r++)
+    {
+        sum[r] = add ? VECTOR(_mm512_loadu)(out + r * columns) : VECTOR(_mm512_setzero)();
     }
-    UNROLLED for (size_t r = 0; r < mr; r++) _mm512_storeu_ps(out + r * columns, sum[r]);
+    for (size_t k = 0; k < count; k++) {
+        line row = VECTOR(_mm512_loadu)(b + k * LANES);
+        UNROLLED for (size_t r = 0; r < mr; r++)
+        {
+            sum[r] = VECTOR(_mm512_fmadd)(VECTOR(_mm512_set1)(a[k * mr + r]), row, sum[r]);
+        }
+    }
+    UNROLLED for (size_t r = 0; r < mr; r++)
+    {
+        VECTOR(_mm512_storeu)(out + r * columns, sum[r]);
+    }
 }
 
 TILES_6(avx2, AVX2)
@@ -160,24 +188,26 @@ static const struct kernels *choose(void)
     return &portable;
 }
 
+#if BPCN_REAL_BITS == 32
 const char *panels_kernel(void)
 {
     return choose()->name;
 }
+#endif
 
 /* The panel at column j times mr rows that were put in order, out at their first. The last panel may
    be narrower than its kernel: that one goes through a tile of its own. */
 static void cell(kernel *run, size_t mr, const struct panels *p, size_t j, size_t first, size_t last, int add,
-                 const float *a, float *out)
+                 const real *a, real *out)
 {
-    const float *panel = p->data + j * p->rows + first * LANES;
+    const real *panel = p->data + j * p->rows + first * LANES;
     size_t width = p->columns - j;
     out += j;
     if (width >= LANES) {
         run(last - first, a, panel, add, out, p->columns);
         return;
     }
-    float tile[MOST_ROWS * LANES] = {0};
+    real tile[MOST_ROWS * LANES] = {0};
     for (size_t r = 0; r < mr; r++)
         memcpy(tile + r * LANES, out + r * p->columns, width * sizeof *out);
     run(last - first, a, panel, add, tile, LANES);
@@ -191,7 +221,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Columns start .. start + count of n rows, tile by tile, each tile column by column. */
-static void put_in_order(size_t most, size_t n, size_t count, const float *a, size_t stride, float *out)
+static void put_in_order(size_t most, size_t n, size_t count, const real *a, size_t stride, real *out)
 {
     for (size_t i = 0; i < n; i += most) {
         size_t mr = least(most, n - i);
@@ -202,10 +232,10 @@ static void put_in_order(size_t most, size_t n, size_t count, const float *a, si
 }
 
 /* One stretch of k for up to CHUNK rows and all panels. */
-static void stretch(const struct kernels *kernels, const struct panels *p, size_t n, size_t start, const float *a,
-                    float *out)
+static void stretch(const struct kernels *kernels, const struct panels *p, size_t n, size_t start, const real *a,
+                    real *out)
 {
-    float ordered[CHUNK * STRETCH];
+    real ordered[CHUNK * STRETCH];
     size_t count = least(STRETCH, p->rows - start);
     put_in_order(kernels->most, n, count, a + start, p->rows, ordered);
     for (size_t j = 0; j < p->columns; j += LANES) {
@@ -222,7 +252,7 @@ static void stretch(const struct kernels *kernels, const struct panels *p, size_
     }
 }
 
-void panels_multiply(const struct panels *p, size_t n, const float *a, float *out)
+void panels_multiply(const struct panels *p, size_t n, const real *a, real *out)
 {
     const struct kernels *kernels = choose();
     for (size_t i = 0; i < n; i += CHUNK)
@@ -230,11 +260,11 @@ void panels_multiply(const struct panels *p, size_t n, const float *a, float *ou
             stretch(kernels, p, least(CHUNK, n - i), start, a + i * p->rows, out + i * p->columns);
 }
 
-void panels_multiply_plain(const struct panels *p, size_t n, const float *a, float *out)
+void panels_multiply_plain(const struct panels *p, size_t n, const real *a, real *out)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t c = 0; c < p->columns; c++) {
-            float sum = 0;
+            real sum = 0;
             for (size_t k = 0; k < p->rows; k++)
                 sum += a[i * p->rows + k] * p->data[c / LANES * LANES * p->rows + k * LANES + c % LANES];
             out[i * p->columns + c] = sum;

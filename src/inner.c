@@ -2,23 +2,22 @@
 #include "inner.h"
 
 #include "alloc.h"
+#include "gemm.h"
 #include "linalg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 64 }; /* turned into double at a time */
-
 struct inner {
     const struct layer *layer;
     const unsigned char *mask;
+    struct team *team;
     size_t rows, batch;
-    double *g;         /* [above x above] */
-    double *b;         /* [rows x above] */
-    double *squares;   /* [rows]: |x|^2 */
-    double *z, *zg;    /* [lanes x batch x above] */
-    double *mean_part; /* [above x COLUMNS] */
-    double *x_part;    /* [rows x COLUMNS] */
+    double *b, *squares;    /* [rows x above], [rows]: |x|^2 */
+    double *z, *zg;         /* [team x batch x above] */
+    double *part;           /* [above x above]: some columns of R */
+    struct panels_f64 some; /* the same, turned: [some x above] */
+    struct panels_f64 g;
 };
 
 int inner_pays(size_t above, size_t below, size_t rows)
@@ -26,85 +25,120 @@ int inner_pays(size_t above, size_t below, size_t rows)
     return 2 * above <= below && rows >= 32;
 }
 
-/* out [count] = entries first .. first + count of a row, 0 where not known */
-static void widen(const struct inner *in, size_t first, size_t count, const real *row, double *out)
-{
-    for (size_t j = 0; j < count; j++)
-        out[j] = in->mask == NULL || in->mask[first + j] ? (double)row[first + j] : 0;
-}
-
-/* The columns first .. first + count of the mean, in double. */
-static void widen_mean(struct inner *in, size_t first, size_t count)
-{
-    const real *mean = in->layer->mean;
-    for (size_t i = 0; i < in->layer->above; i++)
-        widen(in, first, count, mean + i * in->layer->below, in->mean_part + i * count);
-}
-
-static size_t columns_from(const struct inner *in, size_t first)
-{
-    return first + COLUMNS < in->layer->below ? COLUMNS : in->layer->below - first;
-}
-
-static void fill(struct inner *in)
-{
-    size_t above = in->layer->above;
-    for (size_t first = 0; first < in->layer->below; first += COLUMNS) {
-        size_t count = columns_from(in, first);
-        widen_mean(in, first, count);
-        add_gram(above, count, in->mean_part, in->g);
-    }
-    mirror_upper(above, in->g);
-}
-
-struct inner *inner_create(const struct layer *layer, const unsigned char *mask, size_t rows, size_t lanes,
-                           size_t batch)
-{
-    size_t above = layer->above;
-    struct inner *in = alloc_zeroed(1, sizeof *in);
-    double *g = alloc_zeroed(above * above, sizeof *g);
-    double *of_rows = alloc_zeroed(rows, (above + 1 + COLUMNS) * sizeof *of_rows);
-    double *of_lanes = alloc_zeroed(2 * lanes * batch + COLUMNS, above * sizeof *of_lanes);
-    if (in == NULL || g == NULL || of_rows == NULL || of_lanes == NULL) {
-        free(in);
-        free(g);
-        free(of_rows);
-        free(of_lanes);
-        return NULL;
-    }
-    *in = (struct inner){layer, mask, rows, batch, .g = g, .b = of_rows, .z = of_lanes};
-    in->squares = in->b + rows * above;
-    in->x_part = in->squares + rows;
-    in->zg = in->z + lanes * batch * above;
-    in->mean_part = in->zg + lanes * batch * above;
-    fill(in);
-    return in;
-}
-
 void inner_free(struct inner *in)
 {
     if (in == NULL)
         return;
-    free(in->g);
+    free(in->g.data);
+    free(in->some.data);
+    free(in->part);
     free(in->b);
     free(in->z);
     free(in);
 }
 
-void inner_aim(struct inner *in, const real *const *x)
+/* Whether there is room for everything. */
+static int allocate(struct inner *in)
+{
+    size_t above = in->layer->above, panels = panels_entries_f64(above, above), lanes = team_size(in->team);
+    in->g.data = alloc_zeroed(panels, sizeof *in->g.data);
+    in->some.data = alloc_zeroed(panels, sizeof *in->some.data);
+    in->part = alloc_zeroed(above * above, sizeof *in->part);
+    in->b = alloc_zeroed(in->rows, (above + 1) * sizeof *in->b);
+    in->z = alloc_zeroed(2 * lanes * in->batch, above * sizeof *in->z);
+    if (!in->g.data || !in->some.data || !in->part || !in->b || !in->z)
+        return 0;
+    in->squares = in->b + in->rows * above;
+    in->zg = in->z + lanes * in->batch * above;
+    return 1;
+}
+
+/* Rows times R', to be added to out [n x above], over the columns first .. first + count. */
+struct product {
+    const struct inner *in;
+    size_t first, count, n;
+    const real *const *row; /* [n] -> [below] */
+    double *out;
+};
+
+/* out [count] = the entries of a row that the product is over, 0 where not known */
+static void widen(const struct product *p, const real *row, double *out)
+{
+    const unsigned char *mask = p->in->mask ? p->in->mask + p->first : NULL;
+    for (size_t j = 0; j < p->count; j++)
+        out[j] = mask == NULL || mask[j] ? (double)row[p->first + j] : 0;
+}
+
+static void product_part(void *context, size_t part, size_t parts)
+{
+    const struct product *p = context;
+    size_t above = p->in->layer->above, batch = p->in->batch, at, last, n;
+    double *wide = p->in->z + part * batch * above, *some = p->in->zg + part * batch * above;
+    team_share(p->n, 1, part, parts, &at, &last);
+    for (; at < last; at += n) {
+        n = last - at < batch ? last - at : batch;
+        for (size_t i = 0; i < n; i++)
+            widen(p, p->row[at + i], wide + i * p->count);
+        panels_multiply_f64(&p->in->some, n, wide, some);
+        for (size_t j = 0; j < n * above; j++)
+            p->out[at * above + j] += some[j];
+    }
+}
+
+/* out [n x above] = rows R', as many columns at a time as R has rows */
+static void multiply_rows(struct inner *in, size_t n, const real *const *row, double *out)
+{
+    size_t above = in->layer->above, below = in->layer->below;
+    memset(out, 0, n * above * sizeof *out);
+    for (size_t first = 0; first < below; first += above) {
+        struct product p = {in, first, below - first < above ? below - first : above, n, row, out};
+        for (size_t i = 0; i < above; i++)
+            widen(&p, (const real *)in->layer->mean + i * below, in->part + i * p.count);
+        in->some = panels_fill_f64(p.count, above, in->part, 1, PANEL_FULL, in->some.data);
+        team_run(in->team, product_part, &p);
+    }
+}
+
+/* Fills in->g; -1 when out of memory. */
+static int make_g(struct inner *in)
 {
     size_t above = in->layer->above;
-    memset(in->b, 0, in->rows * above * sizeof *in->b);
-    memset(in->squares, 0, in->rows * sizeof *in->squares);
-    for (size_t first = 0; first < in->layer->below; first += COLUMNS) {
-        size_t count = columns_from(in, first);
-        widen_mean(in, first, count);
-        for (size_t i = 0; i < in->rows; i++) {
-            double *part = in->x_part + i * count;
-            widen(in, first, count, x[i], part);
-            in->squares[i] += sum_of_squares_f64(count, part);
-        }
-        multiply_transposed(in->rows, above, count, in->x_part, in->mean_part, 1, in->b);
+    double *g = alloc_zeroed(above * above, sizeof *g);
+    const real **row = alloc_zeroed(above, sizeof *row);
+    if (g != NULL && row != NULL) {
+        for (size_t i = 0; i < above; i++)
+            row[i] = (const real *)in->layer->mean + i * in->layer->below;
+        multiply_rows(in, above, row, g);
+        in->g = panels_fill_f64(above, above, g, 0, PANEL_FULL, in->g.data);
+    }
+    int failed = g == NULL || row == NULL;
+    free(g);
+    free(row);
+    return failed ? -1 : 0;
+}
+
+struct inner *inner_create(const struct layer *layer, const unsigned char *mask, size_t rows, struct team *team,
+                           size_t batch)
+{
+    struct inner *in = alloc_zeroed(1, sizeof *in);
+    if (in == NULL)
+        return NULL;
+    *in = (struct inner){.layer = layer, .mask = mask, .team = team, .rows = rows, .batch = batch};
+    if (!allocate(in) || make_g(in) != 0) {
+        inner_free(in);
+        return NULL;
+    }
+    return in;
+}
+
+void inner_aim(struct inner *in, const real *const *x)
+{
+    multiply_rows(in, in->rows, x, in->b);
+    for (size_t i = 0; i < in->rows; i++) {
+        in->squares[i] = 0;
+        for (size_t j = 0; j < in->layer->below; j++)
+            if (in->mask == NULL || in->mask[j])
+                in->squares[i] += (double)x[i][j] * (double)x[i][j];
     }
 }
 
@@ -115,7 +149,7 @@ void inner_multiply(const struct inner *in, size_t lane, size_t n, const size_t 
     double *wide = in->z + lane * in->batch * above, *zg = in->zg + lane * in->batch * above;
     for (size_t j = 0; j < n * above; j++)
         wide[j] = (double)z[j];
-    matmul_f64(n, above, above, wide, in->g, zg);
+    panels_multiply_f64(&in->g, n, wide, zg);
     for (size_t i = 0; i < n; i++) {
         const double *b = in->b + rows[i] * above, *zi = wide + i * above, *gi = zg + i * above;
         double sum = in->squares[rows[i]];

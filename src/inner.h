@@ -11,15 +11,16 @@
 
 #include "model.h"
 #include "real.h"
+#include "team.h"
 
 struct inner;
 
 /* Whether `rows` reads pay for making G of such a layer. */
 int inner_pays(size_t above, size_t below, size_t rows);
 
-/* For `rows` rows with one mask [below], or NULL: everything is known; `lanes` threads may multiply at once, each up
-   to `batch` rows. NULL when out of memory. */
-struct inner *inner_create(const struct layer *layer, const unsigned char *mask, size_t rows, size_t lanes,
+/* For `rows` rows with one mask [below], or NULL: everything is known; each of the team may multiply up to `batch` rows
+   at once. NULL when out of memory. */
+struct inner *inner_create(const struct layer *layer, const unsigned char *mask, size_t rows, struct team *team,
                            size_t batch);
 void inner_free(struct inner *inner);
 

@@ -119,7 +119,7 @@ static void make_inner(struct reader *r, const struct particle *particle)
     if (r->model->options.layers == 0 || !inner_pays(layer->above, layer->below, p->rows) ||
         !same_mask(r->request, layer->below))
         return;
-    p->inner = inner_create(layer, r->request->known, p->rows, p->lanes, BATCH);
+    p->inner = inner_create(layer, r->request->known, p->rows, p->team, BATCH);
     p->inner_particle = particle;
     if (p->inner != NULL)
         inner_aim(p->inner, p->x0);

@@ -50,6 +50,42 @@ static void check_panels(size_t n, size_t rows, size_t columns, int transposed, 
     free(plain);
 }
 
+static double *doubles(size_t n, uint64_t seed)
+{
+    struct dice dice = {seed};
+    double *x = room(n, sizeof *x);
+    dice_normals(&dice, n, 1, x);
+    return x;
+}
+
+static void check_panels_f64(size_t n, size_t rows, size_t columns, int transposed, enum panel_shape shape)
+{
+    double *m = doubles(rows * columns, 1), *a = doubles(n * rows, 2), *fast = doubles(n * columns, 3),
+           *plain = doubles(n * columns, 4), *data = doubles(panels_entries_f64(rows, columns), 5);
+    struct panels_f64 p = panels_fill_f64(rows, columns, m, transposed, shape, data);
+    panels_multiply_f64(&p, n, a, fast);
+    panels_multiply_plain_f64(&p, n, a, plain);
+    assert_near(greatest_difference(n * columns, fast, plain), 0, 1e-15 * (double)rows * greatest_size(n * columns, plain));
+    free(m);
+    free(a);
+    free(data);
+    free(fast);
+    free(plain);
+}
+
+static void panels_in_double_multiply_as_plain_loops_do(void **state)
+{
+    static const size_t sizes[] = {1, 7, 8, 9, 100, 257};
+    (void)state;
+    for (size_t n = 1; n <= 31; n += 3)
+        for (size_t r = 0; r < 6; r++)
+            for (size_t c = 0; c < 6; c++)
+                check_panels_f64(n, sizes[r], sizes[c], (int)(n % 2), PANEL_FULL);
+    for (size_t i = 0; i < 6; i++)
+        for (int shape = PANEL_LOWER; shape <= PANEL_UPPER; shape++)
+            check_panels_f64(7, sizes[i], sizes[i], shape == PANEL_UPPER, (enum panel_shape)shape);
+}
+
 static void panels_multiply_as_plain_loops_do(void **state)
 {
     static const size_t sizes[] = {1, 2, 15, 16, 17, 100, 300};
@@ -254,6 +290,7 @@ static void inner_products_give_the_errors_of_a_batch(void **state)
     (void)state;
     float *mean = numbers(ABOVE * BELOW, 6), *z = numbers(ROWS * ABOVE, 7), *x = numbers(ROWS * BELOW, 8);
     struct layer layer = {.above = ABOVE, .below = BELOW, .mean = mean};
+    struct team *team = team_create(LANES);
     unsigned char half[BELOW];
     const float *rows[ROWS];
     for (size_t j = 0; j < BELOW; j++)
@@ -263,7 +300,7 @@ static void inner_products_give_the_errors_of_a_batch(void **state)
     for (int masked = 0; masked <= 1; masked++) {
         const unsigned char *mask = masked ? half : NULL;
         static const size_t named[] = {5, 0, 6};
-        struct inner *inner = inner_create(&layer, mask, ROWS, LANES, 3);
+        struct inner *inner = inner_create(&layer, mask, ROWS, team, 3);
         float pull[3 * ABOVE];
         double squares[3];
         inner_aim(inner, rows);
@@ -272,6 +309,7 @@ static void inner_products_give_the_errors_of_a_batch(void **state)
             check_inner_row(&layer, mask, rows[named[i]], z + i * ABOVE, squares[i], pull + i * ABOVE);
         inner_free(inner);
     }
+    team_free(team);
     free(mean);
     free(z);
     free(x);
@@ -367,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(panels_multiply_as_plain_loops_do),
+        cmocka_unit_test(panels_in_double_multiply_as_plain_loops_do),
         cmocka_unit_test(triangular_panels_skip_only_zeros),
         cmocka_unit_test(a_row_of_a_product_does_not_depend_on_its_neighbours),
         cmocka_unit_test(not_a_number_goes_through_a_product),
