@@ -76,7 +76,7 @@ const char *comparison_text(const struct plan *plan)
     return plan->tier != TIER_PAPER
                ? ""
                : " Rows of the paper's objective and of GPCN offline: at most 128 images, spread evenly over those "
-                 "written. Rows of GPCN: the first seed.";
+                 "written. Rows of GPCN offline: the first seed.";
 }
 
 const char *const *figure_measures(enum cell_kind kind)

@@ -14,14 +14,6 @@
 #include <immintrin.h>
 #endif
 
-#if BPCN_REAL_BITS == 64
-#define panels panels_f64
-#define panels_entries panels_entries_f64
-#define panels_fill panels_fill_f64
-#define panels_multiply panels_multiply_f64
-#define panels_multiply_plain panels_multiply_plain_f64
-#endif
-
 enum { LANES = 64 / sizeof(real), HALF = LANES / 2, STRETCH = 256, MOST_ROWS = 12, CHUNK = 132 };
 
 size_t panels_entries(size_t rows, size_t columns)

@@ -48,4 +48,13 @@ void panels_multiply_plain_f64(const struct panels_f64 *p, size_t n, const doubl
 /* Which kernel runs on this CPU: "avx512", "avx2" or "portable". */
 const char *panels_kernel(void);
 
+/* In files compiled per precision (real.h) the names without a suffix are those of `real`. */
+#if BPCN_REAL_BITS == 64
+#define panels panels_f64
+#define panels_entries panels_entries_f64
+#define panels_fill panels_fill_f64
+#define panels_multiply panels_multiply_f64
+#define panels_multiply_plain panels_multiply_plain_f64
+#endif
+
 #endif

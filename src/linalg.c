@@ -81,24 +81,6 @@ void rank_update_f64(size_t n, size_t above, size_t below, const double *c, cons
         cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
 }
 
-void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows)
-{
-    int w = (int)width;
-    if (n == 1)
-        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasNoTrans, CblasNonUnit, w, root, w, rows, 1);
-    else
-        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
-}
-
-void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows)
-{
-    int w = (int)width;
-    if (n == 1)
-        cblas_dtrmv(CblasRowMajor, CblasUpper, CblasTrans, CblasNonUnit, w, root, w, rows, 1);
-    else
-        cblas_dtrmm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, w, 1, root, w, rows, w);
-}
-
 enum { LANES = 8 }; /* independent sums, so that the compiler may use vector registers */
 
 double sum_of_squares_f32(size_t n, const float *x)

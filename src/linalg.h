@@ -17,11 +17,6 @@ void matmul_transposed_f64(size_t n, size_t above, size_t below, const double *e
 /* weights [above x below] += c [n x above]' * e [n x below] */
 void rank_update_f64(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights);
 
-/* rows [n x width] *= root' or *= root, in place; root [width x width] is upper triangular (what
-   lies below its diagonal is not read). */
-void triangle_apply_f64(size_t n, size_t width, const double *root, double *rows);
-void triangle_apply_back_f64(size_t n, size_t width, const double *root, double *rows);
-
 double dot_f32(size_t n, const float *x, const float *y);
 double dot_f64(size_t n, const double *x, const double *y);
 void axpy_f32(size_t n, double a, const float *x, float *y); /* y += a x */

@@ -3,28 +3,24 @@
 
 #include "alloc.h"
 #include "gemm.h"
-#include "linalg.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#if BPCN_REAL_BITS == 32
 
 struct weights {
     struct {
         struct panels down, up, spread, back;
     } layer[BPCN_MAX_LAYERS];
-    float *data;
+    real *data;
 };
 
 /* A matrix of a layer that is to be cut. */
 struct cut {
     struct panels *panels;
     size_t rows, columns;
-    const float *matrix;
+    const real *matrix;
     int transposed;
     enum panel_shape shape;
-    float *data;
+    real *data;
 };
 
 enum { CUTS = 4 }; /* of each layer */
@@ -60,7 +56,7 @@ struct weights *weights_create(const struct model *model, const struct particle 
             entries += panels_entries(c[i].rows, c[i].columns);
         job.count += CUTS;
     }
-    float *data = alloc_zeroed(entries, sizeof *data);
+    real *data = alloc_zeroed(entries, sizeof *data);
     if (w == NULL || data == NULL) {
         free(w);
         free(data);
@@ -102,52 +98,3 @@ void weights_back(const struct weights *w, size_t l, size_t n, const real *f, re
 {
     panels_multiply(&w->layer[l].back, n, f, out);
 }
-
-#else
-
-struct weights {
-    const struct particle *particle;
-};
-
-struct weights *weights_create(const struct model *model, const struct particle *particle, struct team *team)
-{
-    struct weights *w = alloc_zeroed(1, sizeof *w);
-    (void)model;
-    (void)team;
-    if (w != NULL)
-        w->particle = particle;
-    return w;
-}
-
-void weights_free(struct weights *w)
-{
-    free(w);
-}
-
-void weights_down(const struct weights *w, size_t l, size_t n, const real *z, real *out)
-{
-    const struct layer *layer = &w->particle->layer[l];
-    matmul(n, layer->above, layer->below, z, layer->mean, out);
-}
-
-void weights_up(const struct weights *w, size_t l, size_t n, const real *e, real *out)
-{
-    const struct layer *layer = &w->particle->layer[l];
-    matmul_transposed_f64(n, layer->above, layer->below, e, layer->mean, out);
-}
-
-void weights_spread(const struct weights *w, size_t l, size_t n, const real *z, real *out)
-{
-    const struct layer *layer = &w->particle->layer[l];
-    memcpy(out, z, n * layer->above * sizeof *out);
-    triangle_apply_f64(n, layer->above, layer->root_real, out);
-}
-
-void weights_back(const struct weights *w, size_t l, size_t n, const real *f, real *out)
-{
-    const struct layer *layer = &w->particle->layer[l];
-    memcpy(out, f, n * layer->above * sizeof *out);
-    triangle_apply_back_f64(n, layer->above, layer->root_real, out);
-}
-
-#endif

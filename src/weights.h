@@ -1,6 +1,5 @@
 /*
- * A particle's matrices made ready for many products with batches of rows: cut into panels in
- * float32; in float64 as they are, for BLAS.
+ * A particle's matrices made ready for many products with batches of rows: cut into panels.
  */
 #ifndef BPCN_WEIGHTS_H
 #define BPCN_WEIGHTS_H
