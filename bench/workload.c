@@ -39,13 +39,26 @@ static void random_pictures(size_t count, size_t dim, float *rows)
     }
 }
 
+/* Whether a call of so many rows is written through G = M M' of the lowest layer. */
+static int uses_gram(const struct workload *w, size_t rows)
+{
+    return w->hidden <= w->dim && rows >= 8 && rows >= w->hidden / 128;
+}
+
 /* What an evaluation of a write touches at least: means and triangular roots in float32; in a call
    of `rows` rows that are enough for it, one triangle of float64 in place of the lowest mean. */
 static double per_evaluation_bytes(const struct workload *w, size_t rows)
 {
     double h = (double)w->hidden, d = (double)w->dim, triangle = h * (h + 1) / 2;
-    int gram = w->hidden <= w->dim && rows >= 8 && rows >= w->hidden / 128;
-    return (gram ? 8 * triangle : 4 * d * h) + 4 * (LAYERS - 1) * h * h + 4 * LAYERS * triangle;
+    return (uses_gram(w, rows) ? 8 * triangle : 4 * d * h) + 4 * (LAYERS - 1) * h * h + 4 * LAYERS * triangle;
+}
+
+/* What a write touches once, beside its evaluations: in a call that uses G the lowest mean for its product with the row;
+   means and float64 roots to be read and written, and the float32 roots to be written. */
+static double per_update_bytes(const struct workload *w, size_t rows)
+{
+    double h = (double)w->hidden, d = (double)w->dim, triangle = h * (h + 1) / 2;
+    return (uses_gram(w, rows) ? 4 * d * h : 0) + 8 * (d * h + (LAYERS - 1) * h * h) + (16 + 4) * LAYERS * triangle;
 }
 
 /* What a query of a batch needs: its evaluations; beside each, the products of the preconditioner, one in
@@ -87,7 +100,8 @@ static int time_writes(struct bench *b, struct timings *t)
         return -1;
     t->write_ms = 1e3 * (machine_now() - start) / (double)rest;
     t->write_evals = (double)info.evaluations / (double)rest;
-    t->write_bytes = per_evaluation_bytes(b->w, rest);
+    t->write_bytes = t->write_evals * per_evaluation_bytes(b->w, rest) +
+                     (double)b->w->particles * per_update_bytes(b->w, rest);
     return 0;
 }
 

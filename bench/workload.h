@@ -17,7 +17,7 @@ struct timings {
     double auto_ms, auto_evals;      /* auto read, per query of the batch */
     double single_ms, single_evals;  /* hetero read of one query */
     double paper_write_ms, paper_hetero_ms, paper_auto_ms; /* per row or query, scaled up to the full schedule */
-    double write_bytes;              /* that one evaluation of a write must touch */
+    double write_bytes;              /* that a write must touch, its evaluations and its update */
     double read_flops;               /* of one query of the batch */
     size_t bytes;
 };

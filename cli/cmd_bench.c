@@ -31,7 +31,6 @@ static void put(const struct bench_run *b, const char *name, double value)
 static void print_timings(const struct bench_run *b, const char *data, const struct workload *w,
                           const struct timings *t)
 {
-    double queries = 1e-3, evals_s = t->write_evals / (queries * t->write_ms);
     if (b->say.json)
         printf("{\"bench\": \"cost\", \"data\": \"%s\", \"dim\": %zu, \"hidden\": %zu, \"particles\": %zu", data,
                w->dim, w->hidden, w->particles);
@@ -41,7 +40,7 @@ static void print_timings(const struct bench_run *b, const char *data, const str
     put(b, "stream_gbs", b->stream);
     put(b, "write_ms", t->write_ms);
     put(b, "write_evals", t->write_evals);
-    put(b, "write_fraction_of_bandwidth", 1e-9 * t->write_bytes * evals_s / b->stream);
+    put(b, "write_fraction_of_bandwidth", 1e-6 * t->write_bytes / t->write_ms / b->stream);
     put(b, "block_write_ms", t->block_write_ms);
     put(b, "read_ms_per_query", t->batch_ms);
     put(b, "read_evals", t->batch_evals);
