@@ -17,6 +17,8 @@
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { MOST_FLIPS = 4 };
 static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
+static const double sure_lead = 20, sure_lead_per_term = 0.002; /* nats of weight that decide which particle wins */
+static const double odd_share = 0.1; /* of the terms of an energy: squares beyond their number that make a row odd */
 
 /* Every row starts from the same code. */
 static void start_rows(struct reader *r, const struct particle *particle, size_t rows, real *points)
@@ -244,7 +246,7 @@ static void allow(const struct reader *r, struct trial *t)
         double odd = excess(fit[0].squares, w->sensory * fit[0].variance + t->extra[i], count);
         for (size_t l = 1; l <= m->options.layers; l++)
             odd += excess(fit[l].squares, fit[l].variance, (double)m->width[l]);
-        t->allowance[i] = odd > 0.1 * terms ? INFINITY : 20 + 0.002 * terms;
+        t->allowance[i] = odd > odd_share * terms ? INFINITY : sure_lead + sure_lead_per_term * terms;
     }
 }
 
