@@ -142,20 +142,26 @@ static int only_stage(void *context, size_t row, size_t number, real *point, str
     return number == 0;
 }
 
+/* Enters step `number` of those left; NULL after the last. */
+static const struct step *take_step(struct writer *w, struct steps steps, size_t number)
+{
+    number += w->skipped;
+    if (number == steps.count)
+        return NULL;
+    w->extra = steps.step[number].extra * w->unexplained;
+    w->leak = steps.step[number].leak;
+    return &steps.step[number];
+}
+
 static int next_step(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     struct writer *w = context;
-    struct steps steps = write_steps(w->model->options.activation);
     (void)row;
     (void)point;
-    number += w->skipped;
-    if (number == steps.count)
-        return 0;
-    const struct step *step = &steps.step[number];
-    w->extra = step->extra * w->unexplained;
-    w->leak = step->leak;
-    *stage = stage_of(step, density_tolerance(w->model));
-    return 1;
+    const struct step *step = take_step(w, write_steps(w->model->options.activation), number);
+    if (step != NULL)
+        *stage = stage_of(step, density_tolerance(w->model));
+    return step != NULL;
 }
 
 static int scale(void *context, size_t row, real *inverse)
@@ -239,15 +245,11 @@ static bpcn_status infer_row(struct writer *w, const real *x, real *code, struct
 static int next_block_step(void *context, size_t row, size_t number, real *points, struct stage *stage)
 {
     struct writer *w = context;
-    struct steps steps = block_steps(w->model->options.activation);
     (void)row;
     (void)points;
-    number += w->skipped;
-    if (number == steps.count)
+    const struct step *step = take_step(w, block_steps(w->model->options.activation), number);
+    if (step == NULL)
         return 0;
-    const struct step *step = &steps.step[number];
-    w->extra = step->extra * w->unexplained;
-    w->leak = step->leak;
     *stage = step->stage;
     stage->tolerance = (double)w->n * fmax(stage->tolerance, BLOCK_SLACK * density_tolerance(w->model));
     return 1;
