@@ -53,8 +53,8 @@ static double per_evaluation_bytes(const struct workload *w, size_t rows)
     return (uses_gram(w, rows) ? 8 * triangle : 4 * d * h) + 4 * (LAYERS - 1) * h * h + 4 * LAYERS * triangle;
 }
 
-/* What a write touches once, beside its evaluations: in a call that uses G the lowest mean for its product with the row;
-   means and float64 roots to be read and written, and the float32 roots to be written. */
+/* What a write touches once, beside its evaluations: in a call that uses G the lowest mean for its product with the
+   row; means and float64 roots to be read and written, and the float32 roots to be written. */
 static double per_update_bytes(const struct workload *w, size_t rows)
 {
     double h = (double)w->hidden, d = (double)w->dim, triangle = h * (h + 1) / 2;
@@ -100,8 +100,8 @@ static int time_writes(struct bench *b, struct timings *t)
         return -1;
     t->write_ms = 1e3 * (machine_now() - start) / (double)rest;
     t->write_evals = (double)info.evaluations / (double)rest;
-    t->write_bytes = t->write_evals * per_evaluation_bytes(b->w, rest) +
-                     (double)b->w->particles * per_update_bytes(b->w, rest);
+    t->write_bytes =
+        t->write_evals * per_evaluation_bytes(b->w, rest) + (double)b->w->particles * per_update_bytes(b->w, rest);
     return 0;
 }
 

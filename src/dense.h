@@ -22,8 +22,8 @@ void dense_transpose(size_t rows, size_t columns, const float *m, float *out);
    when out of memory; a is then spoilt. */
 int dense_invert(struct team *team, size_t n, float *a);
 
-/* The lower triangle of a [n x n], symmetric positive definite, becomes L, a = LL', by the caller alone; what lies above
-   it is neither read nor kept. -1 as above. */
+/* The lower triangle of a [n x n], symmetric positive definite, becomes L, a = LL', by the caller alone; what lies
+   above it is neither read nor kept. -1 as above. */
 int dense_cholesky(size_t n, float *a);
 
 #endif

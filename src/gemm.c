@@ -1,6 +1,6 @@
 /*
- * Products with panels (see gemm.h; compiled per precision). The kernel keeps a tile of `mr` rows by 64 bytes of columns
- * in vector registers and runs down k; k is cut into stretches so that a panel's stretch stays in the first
+ * Products with panels (see gemm.h; compiled per precision). The kernel keeps a tile of `mr` rows by 64 bytes of
+ * columns in vector registers and runs down k; k is cut into stretches so that a panel's stretch stays in the first
  * cache while all rows pass over it. A stretch of the rows is first put into the order in which the
  * kernels read it, once for all panels; it stays in the second cache.
  */
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void tile_portable(size_t mr, size_
 
 /* A kernel for each number of rows: the compiler must know it to keep the sums in registers. */
 #define TILE(isa, target, mr)                                                                                          \
-    target static void isa##_##mr(size_t count, const real *a, const real *b, int add, real *out, size_t columns)   \
+    target static void isa##_##mr(size_t count, const real *a, const real *b, int add, real *out, size_t columns)      \
     {                                                                                                                  \
         tile_##isa(mr, count, a, b, add, out, columns);                                                                \
     }
@@ -114,8 +114,8 @@ typedef __m256d half_line;
 typedef __m512d line;
 #endif
 
-AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const real *a,
-                                                                 const real *b, int add, real *out, size_t columns)
+AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size_t count, const real *a, const real *b,
+                                                                 int add, real *out, size_t columns)
 {
     half_line left[6], right[6];
     UNROLLED for (size_t r = 0; r < mr; r++)
@@ -139,8 +139,8 @@ AVX2 static inline __attribute__((always_inline)) void tile_avx2(size_t mr, size
     }
 }
 
-AVX512 static inline __attribute__((always_inline)) void
-tile_avx512(size_t mr, size_t count, const real *a, const real *b, int add, real *out, size_t columns)
+AVX512 static inline __attribute__((always_inline)) void tile_avx512(size_t mr, size_t count, const real *a,
+                                                                     const real *b, int add, real *out, size_t columns)
 {
     line sum[MOST_ROWS];
     UNROLLED for (size_t r = 0; r < mr; r++)

@@ -1,8 +1,8 @@
 /*
  * An approximate inverse of the Hessian of a particle's energy, shared by all rows of a batch: the
  * Gauss-Newton matrix, block tridiagonal over the layers, with nominal variances and the slope of
- * the activations taken out. Rows that know few entries have a lowest block of their own. float32 only; worth its making
- * for some tens of rows.
+ * the activations taken out. Rows that know few entries have a lowest block of their own. float32 only; worth its
+ * making for some tens of rows.
  */
 #ifndef BPCN_PRECONDITION_H
 #define BPCN_PRECONDITION_H

@@ -16,7 +16,7 @@
 
 enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
 enum { MOST_FLIPS = 4 };
-static const double worth_a_round = 0.05; /* nats that a round of flips gained, to try another */
+static const double worth_a_round = 0.05;                       /* nats that a round of flips gained, to try another */
 static const double sure_lead = 20, sure_lead_per_term = 0.002; /* nats of weight that decide which particle wins */
 static const double odd_share = 0.1; /* of the terms of an energy: squares beyond their number that make a row odd */
 
@@ -32,12 +32,12 @@ static void start_rows(struct reader *r, const struct particle *particle, size_t
 
 /* Room for the search of one particle after the other. */
 struct trial {
-    size_t *subset;          /* [n] */
-    real *points;            /* [n x code_dim] */
-    struct outcome *outcome; /* [n] */
-    double *extra;           /* [n]: of the best so far */
-    unsigned char *settled;  /* [n] */
-    double *allowance;       /* [n]: how far behind, in nats, another particle's weight may be for it to win */
+    size_t *subset;             /* [n] */
+    real *points;               /* [n x code_dim] */
+    struct outcome *outcome;    /* [n] */
+    double *extra;              /* [n]: of the best so far */
+    unsigned char *settled;     /* [n] */
+    double *allowance;          /* [n]: how far behind, in nats, another particle's weight may be for it to win */
     struct fragment **fragment; /* [n]: see struct search */
 };
 

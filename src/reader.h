@@ -28,9 +28,9 @@ struct reader {
 int reader_create(struct reader *r, const struct model *model, const struct read_request *request);
 void reader_free(struct reader *r);
 
-/* Marks the rows as decided in which, at their codes and by this weighing, no other particle has a share above rounding;
-   of an answer, which is nearer to the particle's prediction than the query was, that is truer still. Returns how many
-   evaluations of one particle a row has cost. */
+/* Marks the rows as decided in which, at their codes and by this weighing, no other particle has a share above
+   rounding; of an answer, which is nearer to the particle's prediction than the query was, that is truer still. Returns
+   how many evaluations of one particle a row has cost. */
 size_t reader_settle(struct reader *r, const struct weighing *weighing);
 
 /* Replaces x by the most probable observations given the codes. Entries that the mask says are

@@ -28,7 +28,7 @@ struct steps read_steps(bpcn_activation activation);
 struct steps flip_steps(bpcn_activation activation); /* after flip_code; none where no unit is ever off */
 struct steps write_steps(bpcn_activation activation);
 struct steps block_steps(bpcn_activation activation); /* of several rows at once, tolerances per row */
-struct steps noisy_steps(void); /* after a query's noise was estimated */
+struct steps noisy_steps(void);                       /* after a query's noise was estimated */
 
 /* The last tolerance: energies, and what float32 knows of them, grow with the entries. A recall is after the
    observation, which is found well before the last thousandth of a nat. */

@@ -50,8 +50,8 @@ static int follow(struct search *s, size_t i, struct steps steps, size_t number,
 {
     struct problem *p = s->reader->problem;
     double unexplained = p->fit[i * (p->model->options.layers + 1)].squares / fmax(1, p->count[i]);
-    if (number == steps.count || (number > 0 && s->estimate != NULL &&
-                                  unexplained > 0.5 * fmax(s->estimate[i], steps.step[number - 1].extra)))
+    if (number == steps.count ||
+        (number > 0 && s->estimate != NULL && unexplained > 0.5 * fmax(s->estimate[i], steps.step[number - 1].extra)))
         return 0; /* done, or no better than with the noise that was estimated */
     const struct step *step = &steps.step[number];
     p->extra[i] = base + step->extra;
@@ -149,8 +149,8 @@ static struct likeness likeness_of(const struct search *s, size_t i)
                              s->fragment[i] != NULL && preconditioner_apart(s->preconditioner, extra)};
 }
 
-/* Gathers the vectors of up to BATCH rows that are like rows[first], applies the inverse there, puts them back and marks
-   them done. */
+/* Gathers the vectors of up to BATCH rows that are like rows[first], applies the inverse there, puts them back and
+   marks them done. */
 static void precondition_alike(struct part *part, size_t n, const size_t *rows, const struct likeness *like,
                                size_t first, const real *points, real *vectors, unsigned char *done)
 {

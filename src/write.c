@@ -257,7 +257,8 @@ static int next_block_step(void *context, size_t row, size_t number, real *point
 
 static bpcn_status minimize_block(struct writer *w, size_t first, real *codes, struct outcome *outcome)
 {
-    struct objective together = {w, w->n * w->model->code_dim, evaluate_block, next_block_step, scale_block, NULL, NULL};
+    struct objective together = {w,   w->n * w->model->code_dim, evaluate_block, next_block_step, scale_block, NULL,
+                                 NULL};
     w->skipped = first;
     size_t before = outcome->evaluations;
     bpcn_status status = lbfgs_minimize(&together, 1, 1, codes, outcome);
@@ -326,7 +327,8 @@ static bpcn_status infer_adam(struct writer *w, size_t k, const double *starts, 
 {
     const bpcn_options *o = &w->model->options;
     size_t code = w->model->code_dim;
-    struct objective objective = {w, w->n * code, w->n > 1 ? evaluate_block : evaluate_row, only_stage, NULL, NULL, NULL};
+    struct objective objective = {w,    w->n * code, w->n > 1 ? evaluate_block : evaluate_row, only_stage, NULL,
+                                  NULL, NULL};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
     w->row = w->x;
     w->extra = w->leak = 0;

@@ -65,7 +65,8 @@ static void check_panels_f64(size_t n, size_t rows, size_t columns, int transpos
     struct panels_f64 p = panels_fill_f64(rows, columns, m, transposed, shape, data);
     panels_multiply_f64(&p, n, a, fast);
     panels_multiply_plain_f64(&p, n, a, plain);
-    assert_near(greatest_difference(n * columns, fast, plain), 0, 1e-15 * (double)rows * greatest_size(n * columns, plain));
+    assert_near(greatest_difference(n * columns, fast, plain), 0,
+                1e-15 * (double)rows * greatest_size(n * columns, plain));
     free(m);
     free(a);
     free(data);

@@ -163,8 +163,7 @@ static struct scene *scene_create(struct knowledge knowledge)
     assert_ok(bpcn_memory_write(s->memory, x, 6, NULL));
     const struct model *model = s->memory->model;
     s->weights = weights_create(model, &model->particles[0], NULL);
-    s->preconditioner =
-        preconditioner_create(model, &model->particles[0], s->weights, knowledge, &the_density, NULL);
+    s->preconditioner = preconditioner_create(model, &model->particles[0], s->weights, knowledge, &the_density, NULL);
     assert_non_null(s->preconditioner);
     return s;
 }
@@ -242,8 +241,7 @@ static void a_row_that_knows_everything_has_the_block_that_all_share(void **stat
     apply_to_unit_vectors(apart, 0, known);
     for (size_t i = 0; i < CODE; i++)
         for (size_t j = 0; j < CODE; j++) {
-            double size =
-                sqrt((double)shared->matrix[i * CODE + i]) * sqrt((double)shared->matrix[j * CODE + j]);
+            double size = sqrt((double)shared->matrix[i * CODE + i]) * sqrt((double)shared->matrix[j * CODE + j]);
             assert_near((double)apart->matrix[i * CODE + j], (double)shared->matrix[i * CODE + j], 2e-3 * size);
         }
     scene_free(shared);
