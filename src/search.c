@@ -110,12 +110,14 @@ static int enter(void *context, size_t row, size_t number, real *point, struct s
     return more;
 }
 
-/* Gives row i a lowest block of its own where that helps and can be had. */
+/* Gives row i a lowest block of its own where that helps and can be had: not to one of few that know much. */
 static void make_fragment(const struct search *s, size_t i)
 {
-    if (s->fragment[i] == NULL && preconditioner_apart(s->preconditioner, s->reader->problem->extra[i]))
-        s->fragment[i] =
-            preconditioner_fragment(s->preconditioner, s->reader->request->known + i * s->reader->model->width[0]);
+    const struct problem *p = s->reader->problem;
+    const size_t *width = p->model->width;
+    if (s->fragment[i] == NULL && p->count[i] <= (double)width[1] &&
+        preconditioner_apart(s->preconditioner, p->extra[i]))
+        s->fragment[i] = preconditioner_fragment(s->preconditioner, s->reader->request->known + i * width[0]);
 }
 
 /* The shared preconditioner serves smooth networks, and ReLU while it is still linear; else the
