@@ -38,8 +38,8 @@ struct block_layer {
 };
 
 /* The lowest block of rows apart, with nothing added to s_0, before what each knows is counted. It holds a little of
-   G_0: without, the directions that all data share are a million times stiffer in the block than in the base, and
-   taking one from the other would leave nothing in float32; more than a little would stiffen what a row leaves open. */
+   G_0: without, the directions that all data share are so much stiffer in the block than in the base that float32
+   loses what taking one from the other leaves; more than a little would stiffen what a row leaves open. */
 struct base {
     const struct weights *weights;
     struct panels inverse;
