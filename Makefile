@@ -13,7 +13,8 @@ CC ?= cc
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Werror
 OPTIMIZE ?= -O3 -g
 SANITIZE ?=
-CPPFLAGS += -I. -Iinclude -Isrc -Icli -Iexperiments -Ibaselines -Iformats -D_POSIX_C_SOURCE=200809L
+CPPFLAGS += -Iinclude -D_POSIX_C_SOURCE=200809L
+
 CFLAGS += -std=c11 $(OPTIMIZE) $(WARNINGS) $(SANITIZE) -fPIC -fvisibility=hidden -ffp-contract=off -pthread
 LDFLAGS += $(SANITIZE) -pthread
 
@@ -21,15 +22,17 @@ LDFLAGS += $(SANITIZE) -pthread
 PACKAGE_CFLAGS = $(shell pkg-config --cflags openblas libpng libjpeg zlib)
 BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
 PICTURE_LIBS = $(shell pkg-config --libs libpng libjpeg zlib)
-COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 
-# ---- the library: files compiled once, and files compiled for each precision (src/real.h)
-PLAIN := alloc team linalg dense fragment random activation root model discount error options memory inspect \
-         $(patsubst src/%.c,%,$(wildcard src/store*.c src/log*.c src/file*.c))
-PER_PRECISION := gemm inner sweep gram weights particle mixture block problem precondition schedule start adam kink lbfgs update \
-                 reader paper write search read energy remove forget sample core
-LIB_OBJECTS := $(PLAIN:%=$(BUILD)/src/%.o) $(foreach bits,32 64,$(PER_PRECISION:%=$(BUILD)/src/%.f$(bits).o))
+# ---- the library: layers, each of which sees only itself and those before it, and the files among
+# them that are compiled for each precision (src/math/real.h)
+LAYERS := math model infer ops store api
+PER_PRECISION := $(patsubst %,src/%.c,math/gemm math/sweep $(addprefix model/,inner gram weights particle mixture block update) \
+    $(addprefix infer/,problem precondition schedule start adam kink lbfgs search) \
+    $(addprefix ops/,reader paper write read energy remove forget sample core))
+PLAIN := $(filter-out $(PER_PRECISION),$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
+LIB_OBJECTS := $(PLAIN:%.c=$(BUILD)/%.o) $(foreach bits,32 64,$(PER_PRECISION:%.c=$(BUILD)/%.f$(bits).o))
 STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
@@ -45,6 +48,15 @@ all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
 .PHONY: deps
 deps:
 	$(Q)scripts/install-deps build
+
+# What each folder sees besides the public header: a look upwards does not compile.
+SRC := $(LAYERS:%=-Isrc/%)
+$(BUILD)/src/%: SEES = $(SRC)
+$(BUILD)/formats/%: SEES = -Iformats
+$(BUILD)/baselines/%: SEES = -Ibaselines $(SRC)
+$(BUILD)/experiments/%: SEES = -Iexperiments -Ibaselines -Iformats
+$(BUILD)/cli/% $(BUILD)/bench/%: SEES = -Icli -I. -Iexperiments -Ibaselines -Iformats
+$(BUILD)/tests/%: SEES = $(SRC) -Icli -Iexperiments -Ibaselines -Iformats -I.
 
 $(BUILD)/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/%.f32.o: %.c | deps
@@ -156,7 +168,7 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(STATIC)
 .PHONY: mpi
 mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
 	$(Q)scripts/install-deps mpi
-	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
+	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Icli -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
 	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
 
 # ---- installation

@@ -18,7 +18,7 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes);
 void __real_free(void *pointer);
 void __wrap_free(void *pointer);
 
-/* ---- the library's allocations: all go through aligned_alloc (src/alloc.c) */
+/* ---- the library's allocations: all go through aligned_alloc (src/math/alloc.c) */
 
 enum { SLOTS = 1 << 17 };
 
