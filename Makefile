@@ -23,16 +23,24 @@ PACKAGE_CFLAGS = $(shell pkg-config --cflags openblas libpng libjpeg zlib)
 BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
 PICTURE_LIBS = $(shell pkg-config --libs libpng libjpeg zlib)
 COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+COMPILE_SET = $(COMPILE) -ffp-contract=fast -DKERNELS=kernels_$* -DNAME='"$*"' $(SET_FLAGS_$*)
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PER_PRECISION := $(patsubst %,src/%.c,math/gemm math/sweep $(addprefix model/,inner gram weights particle mixture block update) \
+PER_PRECISION := $(patsubst %,src/%.c,math/sweep $(addprefix model/,inner gram weights particle mixture block update) \
     $(addprefix infer/,problem precondition schedule start adam kink lbfgs search) \
     $(addprefix ops/,reader paper write read energy remove forget sample core))
-PLAIN := $(filter-out $(PER_PRECISION),$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
-LIB_OBJECTS := $(PLAIN:%.c=$(BUILD)/%.o) $(foreach bits,32 64,$(PER_PRECISION:%.c=$(BUILD)/%.f$(bits).o))
+# The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
+SET_FLAGS_portable := -DVECTOR_BYTES=16 -DTILE_ROWS=$(if $(filter aarch64,$(MACHINE)),6,3)
+SET_FLAGS_avx2 := -DVECTOR_BYTES=32 -DTILE_ROWS=6 -mavx2 -mfma
+SET_FLAGS_avx512 := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx512f -mfma -mprefer-vector-width=512
+KERNEL_SETS := $(SETS:%=$(BUILD)/src/math/kernel_set.%.o)
+PLAIN := $(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
+LIB_OBJECTS := $(PLAIN:%.c=$(BUILD)/%.o) $(KERNEL_SETS) $(foreach bits,32 64,$(PER_PRECISION:%.c=$(BUILD)/%.f$(bits).o))
 STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
@@ -64,6 +72,8 @@ $(BUILD)/%.f32.o: %.c | deps
 $(BUILD)/%.f64.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.f64.o: %.c | deps
 	$(COMPILE)
+$(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
+	$(COMPILE_SET)
 $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
@@ -111,6 +121,15 @@ $(BUILD)/tests/%.o: tests/%.c | check-deps
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
+# Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
+ifeq ($(MACHINE),x86_64)
+TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
+SET_FLAGS_wide := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx2 -mfma -Wno-psabi
+SET_FLAGS_narrow := -DVECTOR_BYTES=16 -DTILE_ROWS=3 -mavx2 -mfma
+$(BUILD)/tests/test_kernels: $(TEST_SETS)
+$(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
+	$(COMPILE_SET)
+endif
 $(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)

@@ -116,7 +116,8 @@ typedef struct bpcn_options {
     size_t rounds;                  /* rounds of an auto-associative read under
                                        BPCN_OBJECTIVE_PAPER; a hetero-associative Adam read takes
                                        rounds x adam_steps steps; default 30 */
-    int threads;                    /* that one call may use, 0 (default): one per core. BLAS, used for
+    int threads;                    /* that one call may use, 0 (default): as the environment variable
+                                       BPCN_THREADS says, otherwise one per core. BLAS, used for
                                        float64 and factorisations, has a setting of its own */
 } bpcn_options;
 
@@ -154,7 +155,10 @@ typedef struct bpcn_stats {
     uint64_t deletes;           /* rows taken back */
     size_t bytes;               /* memory held: constant from creation on */
     double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
-    const char *kernels;        /* of the matrix products on this CPU: avx512, avx2 or portable */
+    const char *kernels;        /* the inner loops in use: portable, avx2 or avx512. The best that this CPU
+                                   has, unless the environment variable BPCN_KERNELS names another set
+                                   when the first memory is made; a set that does not exist or that this
+                                   CPU lacks is BPCN_INVALID. avx2 and avx512 give the same bits. */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);

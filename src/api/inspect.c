@@ -5,7 +5,7 @@
 #include "alloc.h"
 #include "core.h"
 #include "error.h"
-#include "gemm.h"
+#include "kernels.h"
 #include "root.h"
 #include "store.h"
 
@@ -61,7 +61,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                           .deletes = m->deletes,
                           .bytes = sizeof *memory + model_bytes(m),
                           .effective_particles = 1 / squares,
-                          .kernels = panels_kernel()};
+                          .kernels = kernels_chosen()->name};
     return BPCN_OK;
 }
 

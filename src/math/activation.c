@@ -1,64 +1,10 @@
-/*
- * GELU, ReLU, tanh and the identity. The float32 GELU is written as straight-line arithmetic that
- * the compiler turns into vector code, once for each kind of CPU; the loader picks.
- */
+/* GELU, ReLU, tanh and the identity. The float32 GELU is one of the kernels. */
 #include "activation.h"
 
-#include "per_cpu.h"
+#include "kernels.h"
 
 #include <math.h>
 #include <string.h>
-
-/* exp(x) for x <= 0: 2^k e^r with |r| <= log(2)/2, e^r by a polynomial with relative error 4e-9;
-   0 below -87. */
-static inline float exp_negative(float x)
-{
-    float inside = x < -87.0f ? 0.0f : 1.0f;
-    x = x < -87.0f ? -87.0f : x;
-    float k = (x * 1.44269504f + 12582912.0f) - 12582912.0f; /* to the nearest integer */
-    float r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
-    float p = 1.375140790e-03f;
-    p = p * r + 8.368916341e-03f;
-    p = p * r + 4.166953311e-02f;
-    p = p * r + 1.666651846e-01f;
-    p = p * r + 4.999998860e-01f;
-    p = 1.0f + r + r * r * p;
-    int32_t bits = ((int32_t)(k > -127.0f ? k : -127.0f) + 127) << 23; /* NaN goes with p */
-    float scale;
-    memcpy(&scale, &bits, sizeof scale);
-    return p * scale * inside;
-}
-
-/* Phi(-a) exp(a^2/2) for a >= 0, the Mills ratio over sqrt(2 pi), as a polynomial in
-   t = 1 / (1 + 0.32 a): relative error 1.4e-8 before rounding. */
-static inline float normal_tail_ratio(float a)
-{
-    float t = 1.0f / (1.0f + 0.32f * a);
-    float p = -1.596064674e-02f;
-    p = p * t + 6.866492999e-02f;
-    p = p * t + -8.658241865e-02f;
-    p = p * t + -1.075816775e-02f;
-    p = p * t + 5.013560137e-02f;
-    p = p * t + 2.892596915e-02f;
-    p = p * t + 9.727784586e-02f;
-    p = p * t + 1.127857200e-01f;
-    p = p * t + 1.278585966e-01f;
-    p = p * t + 1.276525633e-01f;
-    return p * t;
-}
-
-PER_CPU
-static void gelu_f32(size_t n, const float *restrict x, float *restrict z, float *restrict slope)
-{
-    for (size_t i = 0; i < n; i++) {
-        float v = x[i], a = v < 0 ? -v : v;
-        float bell = exp_negative(-0.5f * v * v);
-        float tail = bell * normal_tail_ratio(a);
-        float cdf = v < 0 ? tail : 1.0f - tail;
-        z[i] = v * cdf;
-        slope[i] = cdf + v * bell * 0.398942280f;
-    }
-}
 
 static void gelu_f64(size_t n, const double *x, double *z, double *slope)
 {
@@ -73,7 +19,7 @@ void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, f
 {
     switch (kind) {
     case BPCN_GELU:
-        gelu_f32(n, x, z, slope);
+        kernels_chosen()->gelu(n, x, z, slope);
         return;
     case BPCN_RELU:
         for (size_t i = 0; i < n; i++) {

@@ -10,6 +10,10 @@
 void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope);
 void activate_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope);
 
+/* Without a suffix: by the type that x points to, as in <tgmath.h>. */
+#define activate(kind, leak, n, x, z, slope)                                                                           \
+    _Generic(*(x), float : activate_f32, double : activate_f64)(kind, leak, n, x, z, slope)
+
 /* The scalar float32 activations by the C library in double, which the fast ones are tested
    against. */
 void activate_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope);

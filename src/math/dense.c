@@ -11,10 +11,10 @@ enum { SQUARE = 32, SMALL = 64, GRAIN = 12 };
 
 int dense_panels(size_t rows, size_t columns, const float *m, int transposed, struct panels *panels)
 {
-    float *data = alloc_zeroed(panels_entries(rows, columns), sizeof *data);
+    float *data = alloc_zeroed(panels_entries(rows, columns, sizeof *data), sizeof *data);
     if (data == NULL)
         return -1;
-    *panels = panels_fill(rows, columns, m, transposed, PANEL_FULL, data);
+    *panels = panels_fill_f32(rows, columns, m, transposed, PANEL_FULL, data);
     return 0;
 }
 
@@ -31,7 +31,8 @@ static void product_part(void *context, size_t part, size_t parts)
     size_t first, last;
     team_share(m->n, GRAIN, part, parts, &first, &last);
     if (first < last)
-        panels_multiply(m->panels, last - first, m->a + first * m->panels->rows, m->out + first * m->panels->columns);
+        panels_multiply_f32(m->panels, last - first, m->a + first * m->panels->rows,
+                            m->out + first * m->panels->columns);
 }
 
 void dense_multiply(struct team *team, const struct panels *panels, size_t n, const float *a, float *out)

@@ -16,12 +16,6 @@ typedef double real;
 #error "compile with -DBPCN_REAL_BITS=32 or 64"
 #endif
 
-/* linalg.c, activation.c */
-#define matmul REAL_NAME(matmul)
-#define dot REAL_NAME(dot)
-#define axpy REAL_NAME(axpy)
-#define sum_of_squares REAL_NAME(sum_of_squares)
-#define activate REAL_NAME(activate)
 /* sweep.c, weights.c */
 #define sweep_scratch REAL_NAME(sweep_scratch)
 #define sweep_mean REAL_NAME(sweep_mean)

@@ -14,15 +14,11 @@
 
 #include "alloc.h"
 #include "linalg.h"
-#include "per_cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef double vector __attribute__((vector_size(32), aligned(sizeof(double))));
-
 enum {
-    LANES = 4,   /* of one vector */
     ROWS = 16,   /* rows of G's share */
     COLUMNS = 64 /* of R turned into double at a time */
 };
@@ -102,21 +98,6 @@ size_t gram_age(const struct gram *g)
     return g->age;
 }
 
-/* x . y, products and sums in double */
-PER_CPU static double dot_wide(size_t n, const real *x, const real *y)
-{
-    double lane[4 * LANES] = {0}, rest = 0;
-    size_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
-        for (size_t j = 0; j < 4 * LANES; j++)
-            lane[j] += (double)x[i + j] * (double)y[i + j];
-    for (; i < n; i++)
-        rest += (double)x[i] * (double)y[i];
-    for (size_t j = 0; j < 4 * LANES; j++)
-        rest += lane[j];
-    return rest;
-}
-
 static void aim_part(void *context, size_t part, size_t parts)
 {
     struct gram *g = context;
@@ -132,35 +113,6 @@ void gram_aim(struct gram *g, const struct layer *layer, const real *x)
     g->x = x;
     g->squares = dot_wide(g->below, x, x);
     team_run(g->team, aim_part, g);
-}
-
-/* Four rows of a symmetric matrix, `stride` apart, over n common columns: sum_k += row_k . z and
-   out += z_0 row_0 + .. + z_3 row_3 from the same pass; z_k is the rows' own. */
-PER_CPU static void both_four(size_t n, size_t stride, const double *rows, const double *own, const double *z,
-                              double *sum, double *restrict out)
-{
-    vector total[4] = {{0}};
-    const double *a = rows, *b = a + stride, *c = b + stride, *d = c + stride;
-    const double za = own[0], zb = own[1], zc = own[2], zd = own[3];
-    size_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        const vector va = *(const vector *)(a + j), vb = *(const vector *)(b + j), vc = *(const vector *)(c + j),
-                     vd = *(const vector *)(d + j), vz = *(const vector *)(z + j);
-        total[0] += va * vz;
-        total[1] += vb * vz;
-        total[2] += vc * vz;
-        total[3] += vd * vz;
-        *(vector *)(out + j) += (za * va + zb * vb) + (zc * vc + zd * vd);
-    }
-    for (size_t k = 0; k < 4; k++)
-        sum[k] += (total[k][0] + total[k][1]) + (total[k][2] + total[k][3]);
-    for (; j < n; j++) {
-        sum[0] += a[j] * z[j];
-        sum[1] += b[j] * z[j];
-        sum[2] += c[j] * z[j];
-        sum[3] += d[j] * z[j];
-        out[j] += (za * a[j] + zb * b[j]) + (zc * c[j] + zd * d[j]);
-    }
 }
 
 /* One row from its diagonal on, up to `last`. */

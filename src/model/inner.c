@@ -13,11 +13,11 @@ struct inner {
     const unsigned char *mask;
     struct team *team;
     size_t rows, batch;
-    double *b, *squares;    /* [rows x above], [rows]: |x|^2 */
-    double *z, *zg;         /* [team x batch x above] */
-    double *part;           /* [above x above]: some columns of R */
-    struct panels_f64 some; /* the same, turned: [some x above] */
-    struct panels_f64 g;
+    double *b, *squares; /* [rows x above], [rows]: |x|^2 */
+    double *z, *zg;      /* [team x batch x above] */
+    double *part;        /* [above x above]: some columns of R */
+    struct panels some;  /* the same, turned: [some x above] */
+    struct panels g;
 };
 
 int inner_pays(size_t above, size_t below, size_t rows)
@@ -40,9 +40,9 @@ void inner_free(struct inner *in)
 /* Whether there is room for everything. */
 static int allocate(struct inner *in)
 {
-    size_t above = in->layer->above, panels = panels_entries_f64(above, above), lanes = team_size(in->team);
-    in->g.data = alloc_zeroed(panels, sizeof *in->g.data);
-    in->some.data = alloc_zeroed(panels, sizeof *in->some.data);
+    size_t above = in->layer->above, panels = panels_entries(above, above, sizeof(double)), lanes = team_size(in->team);
+    in->g.data = alloc_zeroed(panels, sizeof(double));
+    in->some.data = alloc_zeroed(panels, sizeof(double));
     in->part = alloc_zeroed(above * above, sizeof *in->part);
     in->b = alloc_zeroed(in->rows, (above + 1) * sizeof *in->b);
     in->z = alloc_zeroed(2 * lanes * in->batch, above * sizeof *in->z);

@@ -53,7 +53,7 @@ struct weights *weights_create(const struct model *model, const struct particle 
         c[2] = (struct cut){&w->layer[l].spread, above, above, layer->root_real, 1, PANEL_LOWER, NULL};
         c[3] = (struct cut){&w->layer[l].back, above, above, layer->root_real, 0, PANEL_UPPER, NULL};
         for (size_t i = 0; i < CUTS; i++)
-            entries += panels_entries(c[i].rows, c[i].columns);
+            entries += panels_entries(c[i].rows, c[i].columns, sizeof(real));
         job.count += CUTS;
     }
     real *data = alloc_zeroed(entries, sizeof *data);
@@ -65,7 +65,7 @@ struct weights *weights_create(const struct model *model, const struct particle 
     w->data = data;
     for (size_t i = 0; i < job.count; i++) {
         job.cut[i].data = data;
-        data += panels_entries(job.cut[i].rows, job.cut[i].columns);
+        data += panels_entries(job.cut[i].rows, job.cut[i].columns, sizeof(real));
     }
     team_run(team, cut_part, &job);
     return w;

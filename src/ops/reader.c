@@ -23,7 +23,7 @@ static double share_written(const struct model *model)
     double trace = 0, sum = 0, prior = model->options.sigma_w * model->options.sigma_w;
     for (size_t k = 0; k < model->options.particles; k++) {
         const struct layer *layer = &model->particles[k].layer[0];
-        trace += sum_of_squares(layer->above * layer->above, layer->root_real);
+        trace += sum_of_squares(layer->above * layer->above, (const real *)layer->root_real);
         sum += (double)layer->above * prior;
     }
     return fmax(0, 1 - trace / sum);
