@@ -66,6 +66,10 @@ $(BUILD)/experiments/%: SEES = -Iexperiments -Ibaselines -Iformats
 $(BUILD)/cli/% $(BUILD)/bench/%: SEES = -Icli -I. -Iexperiments -Ibaselines -Iformats
 $(BUILD)/tests/%: SEES = $(SRC) -Icli -Iexperiments -Ibaselines -Iformats -I.
 
+# gcc 12 for aarch64 breaks off at the greatest of some numbers under a condition, when it turns that into vectors
+ifeq ($(MACHINE),aarch64)
+$(BUILD)/src/ops/%: CFLAGS += -fno-tree-vectorize
+endif
 $(BUILD)/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/%.f32.o: %.c | deps
 	$(COMPILE)
@@ -101,7 +105,7 @@ bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
 SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
-TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) -lquadmath
+TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write block read forget delete numerics \
           bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place store_corrupt store_cost store_errors store_kill store_processes \
@@ -163,6 +167,27 @@ sanitized: all $(TESTS)
 	$(Q)tests/run $(BUILD) sanitize
 valgrinded: all $(TESTS)
 	$(Q)tests/run $(BUILD) valgrind
+
+# ---- aarch64 on any machine: a cross compiler, Debian's arm64 packages unpacked beside the build, and qemu
+ARM64_ROOT := $(BUILD)/arm64/root
+ARM64_LIB := $(ARM64_ROOT)/usr/lib/aarch64-linux-gnu
+
+.PHONY: check-arm64
+check-arm64: ## the kernels and the golden files on aarch64, by qemu
+	$(Q)scripts/install-deps arm64
+	$(Q)scripts/arm64-root $(ARM64_ROOT)
+	$(Q)PKG_CONFIG_LIBDIR=$(ARM64_LIB)/pkgconfig:$(ARM64_LIB)/openblas-pthread/pkgconfig \
+	PKG_CONFIG_SYSROOT_DIR=$(ARM64_ROOT) \
+	CPPFLAGS='-isystem $(ARM64_ROOT)/usr/include -isystem $(ARM64_ROOT)/usr/include/aarch64-linux-gnu' \
+	LDFLAGS='-L$(ARM64_LIB) -Wl,-rpath-link,$(ARM64_LIB):$(ARM64_ROOT)/lib/aarch64-linux-gnu' \
+	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar emulated
+
+EMULATE = OPENBLAS_NUM_THREADS=1 qemu-aarch64 -L /usr/aarch64-linux-gnu \
+    -E LD_LIBRARY_PATH=$(BUILD)/root/lib/aarch64-linux-gnu:$(BUILD)/root/usr/lib/aarch64-linux-gnu:$(BUILD)/root/usr/lib/aarch64-linux-gnu/openblas-pthread
+.PHONY: emulated
+emulated: $(STATIC) $(SHARED) $(BUILD)/tests/test_kernels $(BUILD)/tests/golden
+	$(Q)$(EMULATE) $(BUILD)/tests/test_kernels
+	$(Q)$(EMULATE) $(BUILD)/tests/golden tests/golden
 
 # ---- fuzzing: clang's libFuzzer, a million runs of each reader and five of the memory file
 FUZZ_RUNS ?= 1000000
