@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 3, BLOCK = 32, PAPER_QUERIES = 4, PAPER_STEPS = 20, FULL_STEPS = 500, ROUNDS = 30 };
+enum { LAYERS = 3, PAPER_QUERIES = 4, PAPER_STEPS = 20, FULL_STEPS = 500, ROUNDS = 30 };
 
 struct bench {
     const struct workload *w;
     bpcn_memory *memory;
-    float *rows, *query, *answer; /* [writes + BLOCK + 1], [queries], [queries] x dim */
+    float *rows, *query, *answer; /* [writes + 1], [queries], [queries] x dim */
     unsigned char *known;         /* [queries x dim] */
     bpcn_read_info *info;         /* [queries] */
 };
@@ -175,18 +175,9 @@ static int time_paper(struct bench *b, struct timings *t)
     return bpcn_memory_set_minimizer(b->memory, BPCN_LBFGS) == BPCN_OK ? 0 : -1;
 }
 
-static int time_block(struct bench *b, struct timings *t)
-{
-    double start = machine_now();
-    if (bpcn_memory_write_block(b->memory, b->rows + (b->w->writes + 1) * b->w->dim, BLOCK, NULL))
-        return -1;
-    t->block_write_ms = 1e3 * (machine_now() - start) / BLOCK;
-    return 0;
-}
-
 static int run(struct bench *b, const float *rows, size_t count, struct timings *t)
 {
-    size_t needed = b->w->writes + BLOCK + 1, dim = b->w->dim;
+    size_t needed = b->w->writes + 1, dim = b->w->dim;
     bpcn_stats stats = {.size = sizeof stats};
     for (size_t i = 0; rows != NULL && i < needed; i++)
         memcpy(b->rows + i * dim, rows + i % count * dim, dim * sizeof *rows);
@@ -194,7 +185,7 @@ static int run(struct bench *b, const float *rows, size_t count, struct timings 
         random_pictures(needed, dim, b->rows);
     if (create(b) || time_writes(b, t) || (b->w->queries > 0 && time_reads(b, t)))
         return -1;
-    if (b->w->with_paper && (time_paper(b, t) || (b->w->particles == 1 && time_block(b, t))))
+    if (b->w->with_paper && time_paper(b, t))
         return -1;
     if (bpcn_memory_get_stats(b->memory, &stats))
         return -1;
@@ -207,7 +198,7 @@ const char *workload_run(const struct workload *w, const float *rows, size_t cou
     size_t queries = w->queries > 0 ? w->queries : 1;
     struct bench b = {.w = w};
     *t = (struct timings){0};
-    b.rows = calloc((w->writes + BLOCK + 1) * w->dim, sizeof *b.rows);
+    b.rows = calloc((w->writes + 1) * w->dim, sizeof *b.rows);
     b.query = calloc(queries * w->dim, sizeof *b.query);
     b.answer = calloc(queries * w->dim, sizeof *b.answer);
     b.known = calloc(queries * w->dim, 1);

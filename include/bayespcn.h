@@ -75,7 +75,6 @@ BPCN_API const char *bpcn_status_name(bpcn_status status);
 #define BPCN_MAX_LAYERS 64        /* hidden layers */
 #define BPCN_MAX_WIDTH (1u << 24) /* entries of one layer */
 #define BPCN_MAX_PARTICLES (1u << 16)
-#define BPCN_MAX_BLOCK 1024 /* rows of one bpcn_memory_write_block */
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 
 typedef enum bpcn_activation {
@@ -184,12 +183,6 @@ BPCN_API bpcn_write_info bpcn_write_info_default(void);
 /* Writes n rows of dim floats, one after the other, each in one shot. All rows are checked before
    the first is written. `info` may be NULL. */
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
-
-/* Writes n rows as one joint observation: their codes are inferred together under the coupled
-   density, then all are conditioned on at once. The same as bpcn_memory_write for given codes; all
-   or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the
-   whole block, and its leverage is NaN. */
-BPCN_API bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the
    present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,

@@ -2,7 +2,9 @@
 #define _XOPEN_SOURCE 700
 #include "store_common.h"
 
+#include "core.h"
 #include "root.h"
+#include "store.h"
 #include "store_crc.h"
 
 #include <ftw.h>
@@ -82,6 +84,44 @@ bpcn_status write_row(bpcn_memory *memory, uint64_t i)
     REQUIRE(memory->model->width[0] <= 64);
     make_row(i, memory->model->width[0], row);
     return bpcn_memory_write(memory, row, 1, NULL);
+}
+
+/* n numbers as the model's reals; freed by the caller. */
+static void *as_reals(const struct model *model, const float *from, size_t n)
+{
+    size_t size = model->options.precision == BPCN_FLOAT64 ? 8 : 4;
+    void *reals = malloc(n * size + 1);
+    REQUIRE(reals != NULL);
+    for (size_t j = 0; j < n; j++)
+        if (size == 8)
+            ((double *)reals)[j] = (double)from[j];
+        else
+            ((float *)reals)[j] = from[j];
+    return reals;
+}
+
+bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
+{
+    struct model *m = memory->model;
+    size_t codes = n * m->options.particles * m->code_dim;
+    float *code = malloc((codes + 1) * sizeof *code);
+    double *weights = malloc(m->options.particles * sizeof *weights);
+    REQUIRE(code != NULL && weights != NULL);
+    make_row(m->writes, codes, code);
+    memcpy(weights, m->log_weights, m->options.particles * sizeof *weights);
+    void *x = as_reals(m, rows, n * m->width[0]), *h = as_reals(m, code, codes);
+    struct change change = {.kind = CHANGE_WRITE, .rows = n, .x = x, .codes = h, .log_weights = weights};
+    bpcn_status status = model_commit(m, &change);
+    if (status == BPCN_OK)
+        status = core_for(m)->repeat_write(m, &change);
+    for (size_t k = 0; k < m->options.particles; k++)
+        for (size_t l = 0; l < m->options.layers; l++)
+            core_for(m)->refresh_root(&m->particles[k].layer[l]);
+    free(code);
+    free(weights);
+    free(x);
+    free(h);
+    return store_finish(memory, status, NULL);
 }
 
 static uint32_t sum_double(uint32_t sum, double x)

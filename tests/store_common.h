@@ -38,6 +38,10 @@ void make_row(uint64_t i, size_t dim, float *row);
 /* Writes row number i. */
 bpcn_status write_row(bpcn_memory *memory, uint64_t i);
 
+/* A write of n rows as one record, with codes of its own: the library writes a record for every row,
+   but files may hold such. */
+bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n);
+
 /* Whether two memories are the same in every bit of their state. */
 int same_state(const bpcn_memory *a, const bpcn_memory *b);
 

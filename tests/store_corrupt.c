@@ -48,7 +48,7 @@ static void make_good(void)
         make_row(i + 50, 5, rows + 5);
         bpcn_status status = i == 1   ? bpcn_memory_forget(memory, 0.25)
                              : i == 2 ? bpcn_memory_set_note(memory, "another", 7)
-                             : i == 3 ? bpcn_memory_write_block(memory, rows, 2, NULL)
+                             : i == 3 ? write_together(memory, rows, 2)
                              : i == 4 ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
                                       : bpcn_memory_write(memory, rows, 1, NULL);
         REQUIRE(status == BPCN_OK);

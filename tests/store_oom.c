@@ -104,14 +104,6 @@ static bpcn_status call_write(bpcn_memory *memory)
     return write_row(memory, 5);
 }
 
-static bpcn_status call_block(bpcn_memory *memory)
-{
-    float rows[10];
-    make_row(6, 5, rows);
-    make_row(7, 5, rows + 5);
-    return bpcn_memory_write_block(memory, rows, 2, NULL);
-}
-
 static bpcn_status call_forget(bpcn_memory *memory)
 {
     return bpcn_memory_forget(memory, 0.1);
@@ -315,7 +307,6 @@ int main(int argc, char **argv)
     attack("create", call_create, NULL);
     attack("delete", call_delete, memory);
     attack("write", call_write, memory);
-    attack("block", call_block, memory);
     attack("forget", call_forget, memory);
     attack("discount", call_discount, memory);
     attack("note", call_note, memory);

@@ -104,20 +104,6 @@ static bpcn_status do_write_adam(struct scene *s)
     return bpcn_memory_write(s->memory, s->x, 1, NULL);
 }
 
-static bpcn_status do_write_block(struct scene *s)
-{
-    return bpcn_memory_write_block(s->memory, s->x, ROWS, NULL);
-}
-
-static bpcn_status do_write_large_block(struct scene *s)
-{
-    enum { LARGE = 3 * ROWS };
-    float x[LARGE * DIM];
-    for (size_t j = 0; j < LARGE * DIM; j++)
-        x[j] = s->x[j % (ROWS * DIM)];
-    return bpcn_memory_write_block(s->memory, x, LARGE, NULL);
-}
-
 static bpcn_status do_delete(struct scene *s)
 {
     return bpcn_memory_delete(s->memory, s->x);
@@ -208,8 +194,6 @@ static const struct call {
 } calls[] = {
     {"write", do_write, BPCN_OK},
     {"write by Adam", do_write_adam, BPCN_OK},
-    {"write_block", do_write_block, BPCN_OK},
-    {"write_block of many", do_write_large_block, BPCN_OK},
     {"delete", do_delete, BPCN_OK},
     {"read whole", do_read_whole, BPCN_OK},
     {"read masked", do_read_masked, BPCN_OK},

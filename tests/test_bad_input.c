@@ -291,24 +291,15 @@ static void write_refuses_bad_arguments(void **state)
     refuses(s, "row 1, entry 1 is infinite", bpcn_memory_write(s->memory, x, 2, NULL));
     info.size = 3;
     refuses(s, "size", bpcn_memory_write(s->memory, s->x, 1, &info));
-    refuses(s, "size", bpcn_memory_write_block(s->memory, s->x, 1, &info));
 }
 
-static void write_block_and_delete_refuse_bad_arguments(void **state)
+static void delete_refuses_bad_arguments(void **state)
 {
     struct scene *s = *state;
-    float *many = room((BPCN_MAX_BLOCK + 1) * DIM, sizeof *many);
-    refuses(s, "memory is NULL", bpcn_memory_write_block(NULL, s->x, 1, NULL));
-    refuses(s, "rows is NULL", bpcn_memory_write_block(s->memory, NULL, 1, NULL));
-    refuses(s, "no rows", bpcn_memory_write_block(s->memory, s->x, 0, NULL));
-    refuses(s, "1025", bpcn_memory_write_block(s->memory, many, BPCN_MAX_BLOCK + 1, NULL));
-    refuses(s, "too many", bpcn_memory_write_block(s->memory, s->x, SIZE_MAX, NULL));
-    many[2] = inf_f;
-    refuses(s, "row 0, entry 2 is infinite", bpcn_memory_write_block(s->memory, many, 2, NULL));
-    refuses(s, "row 0, entry 2 is infinite", bpcn_memory_delete(s->memory, many));
+    float x[DIM] = {0, 0, inf_f};
+    refuses(s, "row 0, entry 2 is infinite", bpcn_memory_delete(s->memory, x));
     refuses(s, "memory is NULL", bpcn_memory_delete(NULL, s->x));
     refuses(s, "NULL", bpcn_memory_delete(s->memory, NULL));
-    free(many);
 }
 
 static void forget_and_sample_refuse_bad_arguments(void **state)
@@ -488,7 +479,7 @@ int main(void)
         with_scene(a_layer_refuses_bad_values),
         with_scene(a_top_and_weights_refuse_bad_values),
         with_scene(write_refuses_bad_arguments),
-        with_scene(write_block_and_delete_refuse_bad_arguments),
+        with_scene(delete_refuses_bad_arguments),
         with_scene(forget_and_sample_refuse_bad_arguments),
         with_scene(read_refuses_bad_arguments),
         with_scene(infer_score_and_energy_refuse_bad_arguments),

@@ -27,7 +27,7 @@ static void change_all_kinds(bpcn_memory *m)
     assert_int_equal(bpcn_memory_write(m, rows, 3, NULL), BPCN_OK);
     for (size_t i = 0; i < 3; i++)
         make_row(20 + i, dim, rows + i * dim);
-    assert_int_equal(bpcn_memory_write_block(m, rows, 3, NULL), BPCN_OK);
+    assert_int_equal(write_together(m, rows, 3), BPCN_OK);
     assert_int_equal(bpcn_memory_forget(m, 0.01), BPCN_OK);
     assert_int_equal(bpcn_memory_forget(m, 0), BPCN_OK);
     assert_int_equal(bpcn_memory_discount(m, 0.125), BPCN_OK);

@@ -246,8 +246,7 @@ static void stats_count_and_the_memory_never_grows(void **state)
     bpcn_memory *m = make_memory(small_network(3));
     pictures(&dice, 4, x);
     assert_ok(bpcn_memory_get_stats(m, &empty));
-    assert_ok(bpcn_memory_write(m, x, 2, NULL));
-    assert_ok(bpcn_memory_write_block(m, x + 2 * PICTURE, 2, NULL));
+    assert_ok(bpcn_memory_write(m, x, 4, NULL));
     assert_ok(bpcn_memory_forget(m, 0));
     assert_ok(bpcn_memory_forget(m, 0.01));
     assert_ok(bpcn_memory_get_stats(m, &full));
@@ -384,7 +383,6 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     assert_status(bpcn_memory_write(m, x, 3, &info), BPCN_INVALID);
     assert_int_equal(info.written, 0);
     assert_string_equal(bpcn_memory_error(m), "row 2, entry 17 is NaN");
-    assert_status(bpcn_memory_write_block(m, x, 3, &info), BPCN_INVALID);
     assert_true(snapshot_same(before, m));
     snapshot_free(before);
     bpcn_memory_free(m);
@@ -410,27 +408,26 @@ static int parameters_are_finite(const bpcn_memory *m)
 }
 
 /* Inputs far outside the model's scale: refused with nothing changed, or digested. */
-static int huge_breaks(bpcn_activation activation, bpcn_precision precision, float size, size_t block)
+static int huge_breaks(bpcn_activation activation, bpcn_precision precision, float size)
 {
     struct dice dice = {23};
-    float x[3 * PICTURE];
+    float x[2 * PICTURE];
     bpcn_options o = small_network(2);
     o.activation = activation;
     o.precision = precision;
     bpcn_memory *m = make_memory(o);
-    pictures(&dice, 3, x);
+    pictures(&dice, 2, x);
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     struct snapshot *before = snapshot_take(m);
-    for (size_t j = PICTURE; j < 3 * PICTURE; j++)
+    for (size_t j = PICTURE; j < 2 * PICTURE; j++)
         x[j] = size * x[j];
-    bpcn_status status =
-        block > 1 ? bpcn_memory_write_block(m, x + PICTURE, block, NULL) : bpcn_memory_write(m, x + PICTURE, 1, NULL);
+    bpcn_status status = bpcn_memory_write(m, x + PICTURE, 1, NULL);
     int finite = parameters_are_finite(m), unchanged = snapshot_same(before, m);
     int refused = status == BPCN_NUMERIC || status == BPCN_INVALID;
     int broken = !(status == BPCN_OK ? finite : refused && unchanged);
     if (broken)
-        print_error("activation %d, precision %d, rows of %g, block of %zu: %s, parameters %s\n", (int)activation,
-                    (int)precision, (double)size, block, bpcn_status_name(status),
+        print_error("activation %d, precision %d, rows of %g: %s, parameters %s\n", (int)activation,
+                    (int)precision, (double)size, bpcn_status_name(status),
                     unchanged ? "unchanged"
                     : finite  ? "finite"
                               : "not finite");
@@ -447,8 +444,7 @@ static void huge_rows_never_leave_the_memory_broken(void **state)
     for (int activation = BPCN_GELU; activation <= BPCN_LINEAR; activation++)
         for (int precision = BPCN_FLOAT32; precision <= BPCN_FLOAT64; precision++)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-                for (size_t block = 1; block <= 2; block++)
-                    broken += huge_breaks((bpcn_activation)activation, (bpcn_precision)precision, sizes[i], block);
+                broken += huge_breaks((bpcn_activation)activation, (bpcn_precision)precision, sizes[i]);
     assert_int_equal(broken, 0);
 }
 

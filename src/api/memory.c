@@ -130,7 +130,7 @@ static bpcn_status check_write_info(const bpcn_write_info *info)
     return BPCN_OK;
 }
 
-static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, size_t block, bpcn_write_info *info)
+static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, bpcn_write_info *info)
 {
     struct write_request request = {.codes = info ? info->codes : NULL, .rows = info ? info->rows : NULL};
     size_t written = 0, lost = 0;
@@ -141,7 +141,7 @@ static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, size_t b
     void *copy, *rows = to_real(m->model, x, n * m->model->width[0], &copy);
     if (rows == NULL)
         return out_of_memory();
-    status = core_for(m->model)->write(m->model, rows, n, block, &request, &written, &evaluations);
+    status = core_for(m->model)->write(m->model, rows, n, 1, &request, &written, &evaluations);
     status = store_finish(m, status, &lost);
     written -= lost < written ? lost : written;
     free(copy);
@@ -171,15 +171,7 @@ static bpcn_status start_write(bpcn_memory *memory, const float *x, size_t n, bp
 bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
 {
     bpcn_status status = start_write(memory, x, n, info);
-    return status == BPCN_OK ? write_rows(memory, x, n, 1, info) : status;
-}
-
-bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
-{
-    bpcn_status status = start_write(memory, x, n, info);
-    if (status == BPCN_OK && n > BPCN_MAX_BLOCK)
-        return fail(BPCN_INVALID, "a block of %zu rows is too large, at most %d are possible", n, BPCN_MAX_BLOCK);
-    return status == BPCN_OK ? write_rows(memory, x, n, n, info) : status;
+    return status == BPCN_OK ? write_rows(memory, x, n, info) : status;
 }
 
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
