@@ -40,12 +40,6 @@ struct mhn_options mhn_options_default(size_t dim)
                                 .steps = 500};
 }
 
-static const char *name(const void *self)
-{
-    (void)self;
-    return "mhn";
-}
-
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
     struct mhn *m = self;
@@ -265,12 +259,6 @@ static size_t bytes(const void *self)
     return store_bytes(&((const struct mhn *)self)->keys);
 }
 
-static const char *error(const void *self)
-{
-    (void)self;
-    return bpcn_memory_error(NULL);
-}
-
 static void free_self(void *self)
 {
     struct mhn *m = self;
@@ -296,6 +284,6 @@ bpcn_status mhn_create(const struct mhn_options *options, bpcn_model *model)
     self->options = *options;
     self->keys.dim = options->dim;
     self->ones = ones;
-    *model = (bpcn_model){self, name, write_rows, read_rows, bytes, error, free_self};
+    *model = (bpcn_model){self, "mhn", write_rows, read_rows, bytes, free_self};
     return BPCN_OK;
 }

@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name(const void *self)
-{
-    (void)self;
-    return "nearest";
-}
-
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
     return store_append(self, x, n);
@@ -63,12 +57,6 @@ static size_t bytes(const void *self)
     return store_bytes(self);
 }
 
-static const char *error(const void *self)
-{
-    (void)self;
-    return bpcn_memory_error(NULL);
-}
-
 static void free_self(void *self)
 {
     store_free(self);
@@ -85,6 +73,6 @@ bpcn_status nearest_create(const struct nearest_options *options, bpcn_model *mo
     self->dim = options->dim;
     self->capacity = options->capacity;
     self->bytes = options->store_bytes;
-    *model = (bpcn_model){self, name, write_rows, read_rows, bytes, error, free_self};
+    *model = (bpcn_model){self, "nearest", write_rows, read_rows, bytes, free_self};
     return BPCN_OK;
 }

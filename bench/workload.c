@@ -205,7 +205,7 @@ const char *workload_run(const struct workload *w, const float *rows, size_t cou
     b.info = calloc(queries, sizeof *b.info);
     const char *wrong = "out of memory";
     if (b.rows && b.query && b.answer && b.known && b.info)
-        wrong = run(&b, rows, count, t) == 0 ? NULL : bpcn_memory_error(b.memory);
+        wrong = run(&b, rows, count, t) == 0 ? NULL : bpcn_error();
     bpcn_memory_free(b.memory);
     free(b.rows);
     free(b.query);

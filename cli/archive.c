@@ -230,7 +230,7 @@ static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t l
     int failed = 0;
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_layer(memory, k, l, mean.data + k * above * below, cov.data + k * above * above))
-            failed = say_error(u->say, "%s: layer %zu of particle %zu: %s", u->path, l, k, bpcn_memory_error(memory));
+            failed = say_error(u->say, "%s: layer %zu of particle %zu: %s", u->path, l, k, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&cov);
     return failed;
@@ -244,9 +244,9 @@ static int read_rest(const struct unpacking *u, const bpcn_options *o, bpcn_memo
                  read_member(u, "weights", n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_top(memory, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
-            failed = say_error(u->say, "%s: top of particle %zu: %s", u->path, k, bpcn_memory_error(memory));
+            failed = say_error(u->say, "%s: top of particle %zu: %s", u->path, k, bpcn_error());
     if (!failed && bpcn_memory_set_weights(memory, weights.data) != BPCN_OK)
-        failed = say_error(u->say, "%s: weights: %s", u->path, bpcn_memory_error(memory));
+        failed = say_error(u->say, "%s: weights: %s", u->path, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&variance);
     fmt_array_free(&weights);
@@ -274,7 +274,7 @@ int archive_load(const struct say *say, const char *path, bpcn_memory **memory, 
     *memory = NULL;
     int failed = read_options(&u, &o);
     if (!failed && bpcn_memory_create(&o, memory) != BPCN_OK)
-        failed = say_error(say, "%s: %s", path, bpcn_memory_error(NULL));
+        failed = say_error(say, "%s: %s", path, bpcn_error());
     for (size_t l = 0; !failed && l < o.layers; l++)
         failed = read_layer(&u, &o, l, *memory);
     failed = failed || read_rest(&u, &o, *memory);

@@ -176,7 +176,7 @@ static int measure_machine(struct bench_run *b)
     o.dim = 1;
     o.layers = 0;
     if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))
-        return say_error(&b->say, "%s", bpcn_memory_error(NULL));
+        return say_error(&b->say, "%s", bpcn_error());
     bpcn_memory_free(memory);
     b->gflops = machine_sgemm_gflops();
     b->stream = machine_stream_gbs();

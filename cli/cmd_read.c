@@ -257,7 +257,7 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
         return 0;
     progress_clear(&r->progress);
     return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
-                     batch->first + first + rows - 1, bpcn_memory_error(r->file.memory));
+                     batch->first + first + rows - 1, bpcn_error());
 }
 
 static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,

@@ -35,7 +35,7 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
         bpcn_memory_write(w->file.memory, x, 1, &info) != BPCN_OK) {
         progress_clear(&w->progress);
-        return say_error(say, "%s: %s", name, bpcn_memory_error(w->file.memory));
+        return say_error(say, "%s: %s", name, bpcn_error());
     }
     double familiarity = familiarity_of_write(&w->options, &became);
     w->written++;

@@ -132,7 +132,7 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
         status = bpcn_memory_get_stats(m->memory, &stats);
     if (status == BPCN_OK) {
         m->code_dim = stats.code_dim;
-        m->model = bpcn_memory_model(m->memory);
+        m->model = memory_model(m->memory);
     }
     return status;
 }
@@ -187,7 +187,7 @@ int method_create(const struct method_spec *spec, size_t dim, struct method *m, 
         status = create_gpcn(spec, dim, m);
     else
         status = create_other(spec, dim, m);
-    return status == BPCN_OK ? 0 : failed(failure, "%s: %s", names[spec->kind], bpcn_memory_error(NULL));
+    return status == BPCN_OK ? 0 : failed(failure, "%s: %s", names[spec->kind], bpcn_error());
 }
 
 void method_free(struct method *m)
@@ -207,7 +207,7 @@ size_t method_bytes(const struct method *m)
 
 static int model_failed(const struct method *m, struct failure *failure)
 {
-    return failed(failure, "%s: %s", names[m->spec.kind], m->model.error(m->model.self));
+    return failed(failure, "%s: %s", names[m->spec.kind], bpcn_error());
 }
 
 /* Makes room for the codes of n rows more. */

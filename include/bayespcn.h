@@ -8,14 +8,14 @@
  *     bpcn_options o = bpcn_options_default();
  *     o.dim = 784; o.layers = 3; o.hidden[0] = o.hidden[1] = o.hidden[2] = 256;
  *     bpcn_memory *m;
- *     if (bpcn_memory_create(&o, &m) != BPCN_OK) { puts(bpcn_memory_error(NULL)); return 1; }
+ *     if (bpcn_memory_create(&o, &m) != BPCN_OK) { puts(bpcn_error()); return 1; }
  *     bpcn_memory_write(m, images, 64, NULL);
  *     bpcn_memory_read(m, fragments, known, 64, NULL, recalled, NULL);
  *     bpcn_memory_free(m);
  *
  * Conventions
  *   - Every call that can fail returns a bpcn_status; results leave through pointers. After a
- *     failure bpcn_memory_error() gives one sentence that says what was wrong and where, and the
+ *     failure bpcn_error() gives one sentence that says what was wrong and where, and the
  *     memory is as it was before the call (a write of several rows keeps the rows before the bad
  *     one and says how many).
  *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers. The
@@ -69,6 +69,10 @@ typedef enum bpcn_status {
 
 /* "ok", "invalid", ...: the status as a word to print or to search for. Never NULL. */
 BPCN_API const char *bpcn_status_name(bpcn_status status);
+
+/* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
+   when none failed. Valid until this thread's next failing call. */
+BPCN_API const char *bpcn_error(void);
 
 /* ---- options ------------------------------------------------------------------------------ */
 
@@ -132,10 +136,6 @@ BPCN_API bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory
 /* Frees a memory; NULL is fine. A memory that lives in a file is synced and closed first, as by
    bpcn_memory_close. */
 BPCN_API void bpcn_memory_free(bpcn_memory *memory);
-
-/* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
-   when none failed. `memory` may be NULL. Valid until this thread's next failing call. */
-BPCN_API const char *bpcn_memory_error(const bpcn_memory *memory);
 
 /* The options it was made with, defaults filled in. */
 BPCN_API bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options);
@@ -345,7 +345,7 @@ BPCN_API bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info);
 BPCN_API bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info);
 
 /* Reads a whole file, its log too, and checks every byte and number of it. BPCN_OK, or what is
-   wrong first and where, in bpcn_memory_error. `info` may be NULL. */
+   wrong first and where, in bpcn_error. `info` may be NULL. */
 BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info);
 
 /* ---- parameters in and out ---------------------------------------------------------------- */
@@ -367,23 +367,6 @@ BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, c
 /* The particles' weights [particles]; set normalises what it is given. */
 BPCN_API bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights);
 BPCN_API bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights);
-
-/* ---- one interface for memories and their opponents --------------------------------------- */
-
-/* What an experiment needs of a method: this memory and every baseline offer it. */
-typedef struct bpcn_model {
-    void *self;
-    const char *(*name)(const void *self);
-    bpcn_status (*write)(void *self, const float *x, size_t n);
-    bpcn_status (*read)(const void *self, const float *query, const unsigned char *known, size_t n, float *out);
-    size_t (*bytes)(const void *self);
-    const char *(*error)(const void *self);
-    void (*free)(void *self);
-} bpcn_model;
-
-/* The memory seen through that interface; the model owns the memory from then on when the caller
-   uses model.free, and borrows it otherwise. */
-BPCN_API bpcn_model bpcn_memory_model(bpcn_memory *memory);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,7 @@
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition,                          \
-                    bpcn_memory_error(NULL));                                                                          \
+            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition, bpcn_error());           \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)

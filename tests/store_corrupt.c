@@ -73,7 +73,7 @@ static bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum)
     if (status == BPCN_OK)
         *sum = state_sum(memory);
     REQUIRE((memory != NULL) == (status == BPCN_OK));
-    REQUIRE(status == BPCN_OK || bpcn_memory_error(NULL)[0] != '\0');
+    REQUIRE(status == BPCN_OK || bpcn_error()[0] != '\0');
     bpcn_memory_free(memory);
     return status;
 }
@@ -183,15 +183,15 @@ static void refuse(bpcn_status expected, const char *words)
 {
     uint32_t sum;
     bpcn_status status = load(file, file_bytes, &sum);
-    if (status != expected || strstr(bpcn_memory_error(NULL), words) == NULL) {
+    if (status != expected || strstr(bpcn_error(), words) == NULL) {
         fprintf(stderr, "wanted %s with \"%s\", got %s: %s\n", bpcn_status_name(expected), words,
-                bpcn_status_name(status), bpcn_memory_error(NULL));
+                bpcn_status_name(status), bpcn_error());
         exit(1);
     }
     for (unsigned long i = 0; i < made; i++)
-        REQUIRE(strcmp(seen[i], bpcn_memory_error(NULL)) != 0);
+        REQUIRE(strcmp(seen[i], bpcn_error()) != 0);
     REQUIRE(made < 128);
-    snprintf(seen[made++], sizeof seen[0], "%s", bpcn_memory_error(NULL));
+    snprintf(seen[made++], sizeof seen[0], "%s", bpcn_error());
 }
 
 static void refuse32(size_t at, uint32_t value, bpcn_status expected, const char *words)

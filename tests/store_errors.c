@@ -46,7 +46,7 @@ static int before(void *user, const struct event *event, size_t *most)
 /* What may go wrong without the memory's being at fault. */
 static int is_clean(bpcn_status status)
 {
-    return status == BPCN_OK || (status == BPCN_IO && bpcn_memory_error(NULL)[0] != '\0');
+    return status == BPCN_OK || (status == BPCN_IO && bpcn_error()[0] != '\0');
 }
 
 static uint64_t acknowledged, begun;

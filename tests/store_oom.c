@@ -185,7 +185,7 @@ static void attack(const char *name, bpcn_status (*call)(bpcn_memory *memory), b
         if (status != BPCN_NO_MEMORY)
             fprintf(stderr, "%s, allocation %ld: %s\n", name, k, bpcn_status_name(status));
         REQUIRE(status == BPCN_NO_MEMORY);
-        REQUIRE(strstr(bpcn_memory_error(NULL), "out of memory") != NULL);
+        REQUIRE(strstr(bpcn_error(), "out of memory") != NULL);
         REQUIRE(memory == NULL || state_sum(memory) == sum);
     }
 }

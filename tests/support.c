@@ -62,7 +62,7 @@ void check_status(bpcn_status got, bpcn_status want, const char *what, const cha
 {
     if (got == want)
         return;
-    print_error("%s gave %s (\"%s\"), expected %s\n", what, bpcn_status_name(got), bpcn_memory_error(NULL),
+    print_error("%s gave %s (\"%s\"), expected %s\n", what, bpcn_status_name(got), bpcn_error(),
                 bpcn_status_name(want));
     _fail(file, line);
 }

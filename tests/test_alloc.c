@@ -224,7 +224,7 @@ static int fails_at(const struct call *call, bpcn_precision precision, size_t k,
     failing_at = 0;
     if (status == BPCN_NO_MEMORY) {
         (*refusals)++;
-        assert_non_null(strstr(bpcn_memory_error(s->memory), "memory"));
+        assert_non_null(strstr(bpcn_error(), "memory"));
         assert_true(snapshot_same(before, s->memory));
         assert_true(reached);
         /* and the memory still works: the same call goes through */

@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include "baselines.h"
+
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -63,12 +65,12 @@ static int tear_down(void **state)
 static void say_something_else(void)
 {
     assert_status(bpcn_memory_set_minimizer(NULL, BPCN_ADAM), BPCN_INVALID);
-    assert_string_equal(bpcn_memory_error(NULL), "the memory is NULL");
+    assert_string_equal(bpcn_error(), "the memory is NULL");
 }
 
 static void check_refusal(bpcn_status got, const char *word, const char *call, const struct scene *s, int line)
 {
-    const char *sentence = bpcn_memory_error(s ? s->memory : NULL);
+    const char *sentence = bpcn_error();
     size_t length = strlen(sentence);
     int good = got == BPCN_INVALID && length > 5 && length < 300 && strstr(sentence, word) != NULL &&
                strchr(sentence, '\n') == NULL && sentence[length - 1] != '.';
@@ -167,7 +169,7 @@ static void a_memory_too_large_for_the_machine_is_refused(void **state)
     o.dim = o.hidden[0] = o.hidden[1] = BPCN_MAX_WIDTH; /* 2^50 bytes a layer */
     say_something_else();
     assert_status(create(&o), BPCN_NO_MEMORY);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "memory"));
+    assert_non_null(strstr(bpcn_error(), "memory"));
 }
 
 static void the_extremes_allowed_are_allowed(void **state)
@@ -428,7 +430,7 @@ static void every_status_has_its_pinned_number_and_a_name(void **state)
 static void *fail_elsewhere(void *argument)
 {
     const char **first = argument;
-    *first = bpcn_memory_error(NULL)[0] == '\0' ? "" : "not empty";
+    *first = bpcn_error()[0] == '\0' ? "" : "not empty";
     (void)bpcn_memory_forget(NULL, 0.5);
     return NULL;
 }
@@ -442,24 +444,23 @@ static void sentences_are_of_the_thread_that_failed(void **state)
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &first), 0);
     pthread_join(thread, NULL);
     assert_string_equal(first, ""); /* a thread in which nothing failed has none */
-    assert_non_null(strstr(bpcn_memory_error(s->memory), "beta is 7"));
+    assert_non_null(strstr(bpcn_error(), "beta is 7"));
 }
 
 static void the_common_interface_passes_failures_on(void **state)
 {
     struct scene *s = *state;
-    bpcn_model model = bpcn_memory_model(s->memory);
+    bpcn_model model = memory_model(s->memory);
     bpcn_stats stats = {.size = sizeof stats};
     float bad[DIM] = {0, 0, nan_f, 0};
     assert_ok(bpcn_memory_get_stats(s->memory, &stats));
     assert_int_equal(model.bytes(model.self), stats.bytes);
-    assert_true(model.name(model.self)[0] != '\0');
+    assert_true(model.name[0] != '\0');
     refuses(s, "row 0, entry 2 is NaN", model.write(model.self, bad, 1));
     refuses(s, "row 0, entry 2 is NaN", model.read(model.self, bad, NULL, 1, s->out));
-    assert_non_null(strstr(model.error(model.self), "entry 2"));
     assert_ok(model.read(model.self, s->x, NULL, 2, s->out));
     bpcn_memory *own = make_memory(valid());
-    model = bpcn_memory_model(own);
+    model = memory_model(own);
     assert_ok(model.write(model.self, s->x, 2));
     model.free(model.self);
 }

@@ -270,7 +270,7 @@ static void damaged_record_that_was_safe_is_not_dropped(void **state)
     write_whole(scratch("rotten"), bytes, n);
     free(bytes);
     assert_int_equal(bpcn_memory_open(scratch("rotten"), NULL, &m), BPCN_CORRUPT);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "record 1 of the log"));
+    assert_non_null(strstr(bpcn_error(), "record 1 of the log"));
 }
 
 static void damaged_record_of_a_batch_never_synced_is_a_torn_end(void **state)

@@ -37,7 +37,7 @@ static void file_that_was_replaced_is_not_overwritten(void **state)
     assert_int_equal(bpcn_memory_save(plain, scratch("other")), BPCN_OK);
     assert_int_equal(rename(scratch("other"), scratch("swapped")), 0);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "replaced"));
+    assert_non_null(strstr(bpcn_error(), "replaced"));
     bpcn_memory_free(m);
     bpcn_memory_free(plain);
 }
@@ -128,7 +128,7 @@ static void something_else_in_the_way_of_a_checkpoint_is_left_alone(void **state
     (void)state;
     assert_int_equal(mkfifo(scratch("blocked.bpcn-new"), 0600), 0);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "in the way"));
+    assert_non_null(strstr(bpcn_error(), "in the way"));
     assert_int_equal(access(scratch("blocked.bpcn-new"), F_OK), 0);
     assert_int_equal(write_row(m, 1), BPCN_OK);
     bpcn_memory_free(m);

@@ -382,7 +382,7 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     info.written = 99;
     assert_status(bpcn_memory_write(m, x, 3, &info), BPCN_INVALID);
     assert_int_equal(info.written, 0);
-    assert_string_equal(bpcn_memory_error(m), "row 2, entry 17 is NaN");
+    assert_string_equal(bpcn_error(), "row 2, entry 17 is NaN");
     assert_true(snapshot_same(before, m));
     snapshot_free(before);
     bpcn_memory_free(m);
@@ -426,8 +426,8 @@ static int huge_breaks(bpcn_activation activation, bpcn_precision precision, flo
     int refused = status == BPCN_NUMERIC || status == BPCN_INVALID;
     int broken = !(status == BPCN_OK ? finite : refused && unchanged);
     if (broken)
-        print_error("activation %d, precision %d, rows of %g: %s, parameters %s\n", (int)activation,
-                    (int)precision, (double)size, bpcn_status_name(status),
+        print_error("activation %d, precision %d, rows of %g: %s, parameters %s\n", (int)activation, (int)precision,
+                    (double)size, bpcn_status_name(status),
                     unchanged ? "unchanged"
                     : finite  ? "finite"
                               : "not finite");
@@ -461,7 +461,7 @@ static void a_row_that_is_too_large_stops_the_write_before_it_starts(void **stat
     x[3 * PICTURE + 7] = 2e15f;
     struct snapshot *s = snapshot_take(m);
     assert_status(bpcn_memory_write(m, x, ROWS, &info), BPCN_INVALID);
-    assert_non_null(strstr(bpcn_memory_error(m), "row 3, entry 7 is too large"));
+    assert_non_null(strstr(bpcn_error(), "row 3, entry 7 is too large"));
     assert_int_equal(info.written, 0);
     assert_true(snapshot_same(s, m));
     snapshot_free(s);

@@ -1,5 +1,4 @@
-/* Looking into a memory and setting what was found: options, counters, parameters; and the
-   interface that memories and baselines share. */
+/* Looking into a memory and setting what was found: options, counters, parameters. */
 #include "memory.h"
 
 #include "alloc.h"
@@ -221,43 +220,4 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
     for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++)
         memory->model->log_weights[n] = log(weights[n] / sum);
     return status;
-}
-
-/* ---- the common interface */
-
-static const char *model_name(const void *self)
-{
-    (void)self;
-    return "bayespcn";
-}
-
-static bpcn_status model_write(void *self, const float *x, size_t n)
-{
-    return bpcn_memory_write(self, x, n, NULL);
-}
-
-static bpcn_status model_read(const void *self, const float *query, const unsigned char *known, size_t n, float *out)
-{
-    return bpcn_memory_read(self, query, known, n, NULL, out, NULL);
-}
-
-static size_t model_size(const void *self)
-{
-    const bpcn_memory *memory = self;
-    return memory == NULL ? 0 : sizeof *memory + model_bytes(memory->model);
-}
-
-static const char *model_error(const void *self)
-{
-    return bpcn_memory_error(self);
-}
-
-static void model_release(void *self)
-{
-    bpcn_memory_free(self);
-}
-
-bpcn_model bpcn_memory_model(bpcn_memory *memory)
-{
-    return (bpcn_model){memory, model_name, model_write, model_read, model_size, model_error, model_release};
 }

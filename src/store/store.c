@@ -44,7 +44,7 @@ static bpcn_status check_replayed(const bpcn_memory *memory)
     char reason[256];
     if (state_check(memory) == BPCN_OK)
         return BPCN_OK;
-    snprintf(reason, sizeof reason, "%s", bpcn_memory_error(NULL));
+    snprintf(reason, sizeof reason, "%s", bpcn_error());
     return fail(BPCN_CORRUPT, "the log leads to a state that cannot be: %s", reason);
 }
 

@@ -265,7 +265,7 @@ static bpcn_status check_options(bpcn_options *options)
         status = fail(BPCN_INVALID, "sigma_data is 0");
     if (status == BPCN_OK)
         return BPCN_OK;
-    snprintf(reason, sizeof reason, "%s", bpcn_memory_error(NULL));
+    snprintf(reason, sizeof reason, "%s", bpcn_error());
     return fail(BPCN_CORRUPT, "the header is wrong: %s", reason);
 }
 
