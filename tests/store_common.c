@@ -89,7 +89,7 @@ bpcn_status write_row(bpcn_memory *memory, uint64_t i)
 /* n numbers as the model's reals; freed by the caller. */
 static void *as_reals(const struct model *model, const float *from, size_t n)
 {
-    size_t size = model->options.precision == BPCN_FLOAT64 ? 8 : 4;
+    size_t size = real_size(model);
     void *reals = malloc(n * size + 1);
     REQUIRE(reals != NULL);
     for (size_t j = 0; j < n; j++)
@@ -132,7 +132,7 @@ static uint32_t sum_double(uint32_t sum, double x)
 uint32_t state_sum(const bpcn_memory *memory)
 {
     const struct model *m = memory->model;
-    size_t size = m->options.precision == BPCN_FLOAT64 ? 8 : 4;
+    size_t size = real_size(m);
     uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->note_bytes};
     uint32_t sum = crc32c(0, counts, sizeof counts);
     sum = crc32c(sum, memory->note, memory->note_bytes);

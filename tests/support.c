@@ -174,7 +174,7 @@ static void piece(enum direction how, struct snapshot *s, void *at, size_t bytes
 /* Walks over everything that a model holds; what lies below root_real's diagonal is unused. */
 static void walk(enum direction how, struct snapshot *s, struct model *model)
 {
-    size_t real = model->options.precision == BPCN_FLOAT64 ? sizeof(double) : sizeof(float);
+    size_t real = real_size(model);
     s->bytes = 0;
     for (size_t k = 0; k < model->options.particles; k++) {
         struct particle *p = &model->particles[k];

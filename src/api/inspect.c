@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include "alloc.h"
+#include "checks.h"
 #include "core.h"
 #include "error.h"
 #include "gemm.h"
@@ -12,11 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bpcn_status check_memory(const bpcn_memory *memory)
-{
-    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
-}
 
 bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options)
 {

@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include "alloc.h"
+#include "checks.h"
 #include "core.h"
 #include "discount.h"
 #include "error.h"
@@ -51,16 +52,6 @@ void bpcn_memory_free(bpcn_memory *memory)
 }
 
 /* ---- checks of arguments */
-
-static bpcn_status check_memory(const bpcn_memory *memory)
-{
-    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
-}
-
-static bpcn_status check_pointer(const void *pointer, const char *what)
-{
-    return pointer == NULL ? fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
-}
 
 static const float largest = 1e15f; /* entry: its products with weights of its size fit float32 */
 

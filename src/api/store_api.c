@@ -1,6 +1,7 @@
 /* The public functions of the memory file: arguments checked, then store.c. */
 #include "store.h"
 
+#include "checks.h"
 #include "error.h"
 #include "log.h"
 
@@ -10,16 +11,6 @@
 bpcn_open_options bpcn_open_options_default(void)
 {
     return (bpcn_open_options){.size = sizeof(bpcn_open_options)};
-}
-
-static bpcn_status check_handle(const bpcn_memory *memory)
-{
-    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
-}
-
-static bpcn_status check_path(const char *path)
-{
-    return path == NULL ? fail(BPCN_INVALID, "the path is NULL") : BPCN_OK;
 }
 
 static bpcn_status check_result(bpcn_memory **memory)
@@ -39,7 +30,7 @@ static bpcn_status check_info(const bpcn_file_info *info)
 
 static bpcn_status check_in_file(const bpcn_memory *memory)
 {
-    bpcn_status status = check_handle(memory);
+    bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && memory->store == NULL)
         return fail(BPCN_INVALID, "the memory does not live in a file");
     return status;
@@ -65,7 +56,7 @@ bpcn_status bpcn_memory_open(const char *path, const bpcn_open_options *options,
     bpcn_open_options checked;
     bpcn_status status = check_result(memory);
     if (status == BPCN_OK)
-        status = check_path(path);
+        status = check_pointer(path, "the path");
     if (status == BPCN_OK)
         status = check_open_options(options, &checked);
     return status == BPCN_OK ? store_open(&file_posix, path, &checked, memory) : status;
@@ -75,15 +66,15 @@ bpcn_status bpcn_memory_load(const char *path, bpcn_memory **memory)
 {
     bpcn_status status = check_result(memory);
     if (status == BPCN_OK)
-        status = check_path(path);
+        status = check_pointer(path, "the path");
     return status == BPCN_OK ? store_load(&file_posix, path, memory, NULL) : status;
 }
 
 bpcn_status bpcn_memory_save(const bpcn_memory *memory, const char *path)
 {
-    bpcn_status status = check_handle(memory);
+    bpcn_status status = check_memory(memory);
     if (status == BPCN_OK)
-        status = check_path(path);
+        status = check_pointer(path, "the path");
     return status == BPCN_OK ? store_save(&file_posix, memory, path) : status;
 }
 
@@ -123,7 +114,7 @@ bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info
 
 bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info)
 {
-    bpcn_status status = check_path(path);
+    bpcn_status status = check_pointer(path, "the path");
     if (status == BPCN_OK && info == NULL)
         return fail(BPCN_INVALID, "info is NULL");
     if (status == BPCN_OK)
@@ -134,7 +125,7 @@ bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info)
 bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info)
 {
     bpcn_memory *memory = NULL;
-    bpcn_status status = check_path(path);
+    bpcn_status status = check_pointer(path, "the path");
     if (status == BPCN_OK)
         status = check_info(info);
     if (status == BPCN_OK)
@@ -145,7 +136,7 @@ bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info)
 
 bpcn_status bpcn_memory_set_note(bpcn_memory *memory, const void *note, size_t bytes)
 {
-    bpcn_status status = check_handle(memory);
+    bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && bytes > BPCN_MAX_NOTE)
         return fail(BPCN_INVALID, "a note of %zu bytes is too long, at most %d are possible", bytes, BPCN_MAX_NOTE);
     if (status == BPCN_OK && bytes > 0 && note == NULL)
@@ -167,7 +158,7 @@ bpcn_status bpcn_memory_set_note(bpcn_memory *memory, const void *note, size_t b
 
 bpcn_status bpcn_memory_get_note(const bpcn_memory *memory, void *note, size_t room, size_t *bytes)
 {
-    bpcn_status status = check_handle(memory);
+    bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && (bytes == NULL || (note == NULL && room > 0)))
         return fail(BPCN_INVALID, "the pointer for the note or for its length is NULL");
     if (status != BPCN_OK)

@@ -12,11 +12,6 @@
 
 const struct weighing the_density = {1, 1};
 
-static size_t real_size(const struct model *model)
-{
-    return model->options.precision == BPCN_FLOAT64 ? sizeof(double) : sizeof(float);
-}
-
 static void layer_free(struct layer *layer)
 {
     free(layer->mean);

@@ -64,6 +64,12 @@ static inline bpcn_status model_commit(const struct model *model, const struct c
     return model->commit != NULL ? model->commit(model->journal, change) : BPCN_OK;
 }
 
+/* Bytes of one `real`. */
+static inline size_t real_size(const struct model *model)
+{
+    return model->options.precision == BPCN_FLOAT64 ? sizeof(double) : sizeof(float);
+}
+
 /* Noise variance of layer l. */
 static inline double noise_variance(const struct model *model, size_t l)
 {

@@ -58,7 +58,7 @@ static void put_word(struct outlet *out, uint64_t word)
 
 static void put_payload(struct outlet *out, const struct model *model, const struct change *change)
 {
-    size_t particles = model->options.particles, size = model->options.precision == BPCN_FLOAT64 ? 8 : 4;
+    size_t particles = model->options.particles, size = real_size(model);
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:

@@ -14,11 +14,6 @@ static const uint32_t record_mark = 0x474f4c42; /* "BLOG" */
 
 enum { MOST_ROWS = 1024 }; /* of one record */
 
-static size_t real_size(const struct model *model)
-{
-    return model->options.precision == BPCN_FLOAT64 ? 8 : 4;
-}
-
 static uint32_t header_checksum(const unsigned char *header, uint32_t salt)
 {
     unsigned char salted[4];

@@ -12,11 +12,6 @@
 /* Roots are rounded to float for inference, and their squares must be finite. */
 static const double most_root = 1e38;
 
-static size_t real_size(const struct model *model)
-{
-    return model->options.precision == BPCN_FLOAT64 ? 8 : 4;
-}
-
 void state_header(const bpcn_memory *memory, uint64_t generation, struct header *header)
 {
     const struct model *model = memory->model;
