@@ -3,6 +3,7 @@
 
 #include "formats/formats.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,7 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
     size_t activation, precision;
     fmt_array seed;
     *o = bpcn_options_default();
-    if (read_size(u, "dim", BPCN_MAX_WIDTH, &o->dim) || read_size(u, "activation", BPCN_LINEAR, &activation) ||
+    if (read_size(u, "dim", BPCN_MAX_WIDTH, &o->dim) || read_size(u, "activation", INT_MAX, &activation) ||
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||
         read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) || read_hidden(u, o) ||

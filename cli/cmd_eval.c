@@ -1,4 +1,5 @@
 /* bpcn eval: writes images into a method, reads them back corrupted, prints one line per task. */
+#include "args.h"
 #include "commands.h"
 
 #include "stream.h"
@@ -131,17 +132,12 @@ static int number_of(const char *text, const char *what, double *value, struct f
 /* The place of text among the words. */
 static int word_of(const char *text, const char *what, const char *const *words, int *value, struct failure *failure)
 {
-    for (int k = 0; words[k] != NULL; k++)
-        if (strcmp(text, words[k]) == 0) {
-            *value = k;
-            return 0;
-        }
-    return failed(failure, "%s cannot be %s; see bpcn eval --help", what, text);
+    *value = word_place(text, words);
+    return *value >= 0 ? 0 : failed(failure, "%s cannot be %s; see bpcn eval --help", what, text);
 }
 
 static int take_word(struct request *r, int option, const char *text, struct failure *failure)
 {
-    static const char *const activations[] = {"gelu", "relu", "tanh", "linear", NULL};
     static const char *const objectives[] = {"default", "marginal", "paper", "recall", NULL};
     static const char *const minimizers[] = {"default", "adam", NULL};
     static const char *const metrics[] = {"dot", "euclidean", NULL};
@@ -149,7 +145,7 @@ static int take_word(struct request *r, int option, const char *text, struct fai
     int value = 0, status = 0;
     switch (option) {
     case OPT_ACTIVATION:
-        status = word_of(text, "--activation", activations, &value, failure);
+        status = word_of(text, "--activation", activation_words(), &value, failure);
         r->spec.activation = (bpcn_activation)value;
         break;
     case OPT_OBJECTIVE:

@@ -9,7 +9,6 @@
 
 static const char *const names[METHOD_KINDS] = {"bayespcn", "identity",     "nearest",
                                                 "mhn",      "gpcn-offline", "gpcn-online"};
-static const char *const activations[] = {"gelu", "relu", "tanh", "linear"};
 
 struct method_spec method_spec_default(void)
 {
@@ -85,8 +84,8 @@ void method_key(const struct method_spec *s, char *key, size_t room)
     case METHOD_BAYESPCN:
         if (s->forget_every > 0 && s->beta > 0)
             snprintf(more, sizeof more, "-forget%g_%zu", s->beta, s->forget_every);
-        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, activations[s->activation], s->particles,
-                 s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
+        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, bpcn_activation_name(s->activation),
+                 s->particles, s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
         break;
     case METHOD_NEAREST:
         if (s->budget > 0)
@@ -103,8 +102,8 @@ void method_key(const struct method_spec *s, char *key, size_t room)
         snprintf(more, sizeof more, "-i%zu", s->iterations);
         /* fall through */
     case METHOD_GPCN_ONLINE:
-        snprintf(key, room, "%s-%s-%s-x%g%s%s-s%llu", names[s->kind], shape, activations[s->activation], s->sigma_x,
-                 s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
+        snprintf(key, room, "%s-%s-%s-x%g%s%s-s%llu", names[s->kind], shape, bpcn_activation_name(s->activation),
+                 s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
         break;
     default:
         snprintf(key, room, "%s-s%llu", names[s->kind], seed);

@@ -88,6 +88,9 @@ typedef enum bpcn_activation {
     BPCN_LINEAR = 3
 } bpcn_activation;
 
+/* "gelu", "relu", ...; NULL beyond the last, so that all can be gone through from 0 on. */
+BPCN_API const char *bpcn_activation_name(bpcn_activation activation);
+
 typedef enum bpcn_minimizer {
     BPCN_LBFGS = 0, /* ours: top-down start, annealed L-BFGS with its own step for every query */
     BPCN_ADAM = 1   /* the paper's: random start, Adam, fixed numbers of steps */

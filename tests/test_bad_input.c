@@ -162,6 +162,26 @@ static void create_refuses_choices_that_do_not_exist(void **state)
     refuses_option(resample, -1);
 }
 
+static void activations_with_a_name_exist_and_no_others(void **state)
+{
+    (void)state;
+    bpcn_options o = valid();
+    int last = BPCN_GELU;
+    for (int i = BPCN_GELU; i < 100; i++) {
+        o.activation = (bpcn_activation)i;
+        const char *name = bpcn_activation_name(o.activation);
+        assert_status(create(&o), name ? BPCN_OK : BPCN_INVALID);
+        assert_true(name == NULL || i == BPCN_GELU || last == i - 1); /* no gaps */
+        last = name ? i : last;
+    }
+    assert_true(last >= BPCN_LINEAR);
+    assert_null(bpcn_activation_name((bpcn_activation)-1));
+    assert_string_equal(bpcn_activation_name(BPCN_GELU), "gelu");
+    assert_string_equal(bpcn_activation_name(BPCN_RELU), "relu");
+    assert_string_equal(bpcn_activation_name(BPCN_TANH), "tanh");
+    assert_string_equal(bpcn_activation_name(BPCN_LINEAR), "linear");
+}
+
 static void a_memory_too_large_for_the_machine_is_refused(void **state)
 {
     (void)state;
@@ -473,6 +493,7 @@ int main(void)
         cmocka_unit_test(create_refuses_bad_shapes),
         cmocka_unit_test(create_refuses_bad_numbers),
         cmocka_unit_test(create_refuses_choices_that_do_not_exist),
+        cmocka_unit_test(activations_with_a_name_exist_and_no_others),
         cmocka_unit_test(a_memory_too_large_for_the_machine_is_refused),
         cmocka_unit_test(the_extremes_allowed_are_allowed),
         with_scene(looking_refuses_bad_arguments),

@@ -256,14 +256,13 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
 /* Over the smooth activations (ReLU's minima are many), two networks, with and without a mask. */
 static size_t count_above_adam(int written)
 {
-    static const char *const name[] = {"gelu", "relu", "tanh", "linear"};
     static const bpcn_activation smooth[] = {BPCN_GELU, BPCN_TANH, BPCN_LINEAR};
     size_t above = 0;
     for (size_t i = 0; i < 3; i++)
         for (uint64_t seed = 1; seed <= 2; seed++)
             for (int masked = 0; masked <= 1; masked++) {
                 struct gallery *s = gallery_create(1, smooth[i], 0.05, seed);
-                above += rows_above_adam(s, written ? s->x : s->unseen, masked, name[smooth[i]]);
+                above += rows_above_adam(s, written ? s->x : s->unseen, masked, bpcn_activation_name(smooth[i]));
                 gallery_free(s);
             }
     return above;

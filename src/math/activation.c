@@ -9,6 +9,14 @@
 #include <math.h>
 #include <string.h>
 
+static const char *const names[] = {
+    [BPCN_GELU] = "gelu", [BPCN_RELU] = "relu", [BPCN_TANH] = "tanh", [BPCN_LINEAR] = "linear"};
+
+const char *bpcn_activation_name(bpcn_activation activation)
+{
+    return (size_t)activation < sizeof names / sizeof *names ? names[activation] : NULL;
+}
+
 /* exp(x) for x <= 0: 2^k e^r with |r| <= log(2)/2, e^r by a polynomial with relative error 4e-9;
    0 below -87. */
 static inline float exp_negative(float x)

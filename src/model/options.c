@@ -59,7 +59,7 @@ static bpcn_status check_sigma(const char *name, double sigma)
 
 static bpcn_status check_choices(const bpcn_options *o)
 {
-    if ((unsigned)o->activation > BPCN_LINEAR)
+    if (bpcn_activation_name(o->activation) == NULL)
         return fail(BPCN_INVALID, "activation %d does not exist", (int)o->activation);
     if ((unsigned)o->minimizer > BPCN_ADAM)
         return fail(BPCN_INVALID, "minimizer %d does not exist", (int)o->minimizer);
