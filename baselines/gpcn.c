@@ -33,9 +33,10 @@ struct gpcn_options gpcn_options_default(void)
 /* The prior is bayespcn's: taken from an empty memory of the same shape and seed. */
 bpcn_status gpcn_reset(struct gpcn *g)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
     bpcn_memory *memory;
     double variance;
+    bpcn_options_default(&o, sizeof o);
     o.dim = g->options.dim;
     o.layers = g->options.layers;
     memcpy(o.hidden, g->options.hidden, sizeof o.hidden);

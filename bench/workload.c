@@ -76,7 +76,8 @@ static double per_query_flops(const struct workload *w, double evaluations)
 
 static int create(struct bench *b)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = b->w->dim;
     o.layers = LAYERS;
     for (size_t l = 0; l < LAYERS; l++)
@@ -92,7 +93,8 @@ static int create(struct bench *b)
 static int time_writes(struct bench *b, struct timings *t)
 {
     size_t half = b->w->writes / 2, rest = b->w->writes - half;
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     if (half > 0 && bpcn_memory_write(b->memory, b->rows, half, NULL))
         return -1;
     double start = machine_now();

@@ -110,7 +110,7 @@ static int pack_rest(struct packing *p, const bpcn_memory *memory, const bpcn_op
 
 int archive_save(const struct say *say, const char *path, const bpcn_memory *memory, const char *fields)
 {
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     fmt_error error = {"out of memory"};
     struct packing *p = calloc(1, sizeof *p);
     int failed = p == NULL || bpcn_memory_get_options(memory, &o) != BPCN_OK || pack_options(p, &o);
@@ -199,7 +199,7 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
 {
     size_t activation, precision;
     fmt_array seed;
-    *o = bpcn_options_default();
+    bpcn_options_default(o, sizeof *o);
     if (read_size(u, "dim", BPCN_MAX_WIDTH, &o->dim) || read_size(u, "activation", INT_MAX, &activation) ||
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||

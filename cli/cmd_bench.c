@@ -170,9 +170,10 @@ static int measure_costs(struct bench_run *b)
 
 static int measure_machine(struct bench_run *b)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
     bpcn_stats stats = {.size = sizeof stats};
     bpcn_memory *memory;
+    bpcn_options_default(&o, sizeof o);
     o.dim = 1;
     o.layers = 0;
     if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))

@@ -149,7 +149,8 @@ static void tell(const struct args *a, const char *path)
 int cmd_create(int argc, char **argv)
 {
     struct args a;
-    struct plan plan = {.options = bpcn_options_default()};
+    struct plan plan = {0};
+    bpcn_options_default(&plan.options, sizeof plan.options);
     args_begin(&a, argc, argv, own);
     for (int c; (c = args_next(&a)) >= 0;)
         parse_option(&a, c, &plan);

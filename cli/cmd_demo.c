@@ -111,9 +111,11 @@ static int recall(struct demo *d, const char *what, enum damage damage)
 
 static int write_all(struct demo *d)
 {
-    bpcn_options o = bpcn_options_default();
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_options o;
+    bpcn_write_info info;
     bpcn_stats stats = {.size = sizeof stats};
+    bpcn_options_default(&o, sizeof o);
+    bpcn_write_info_default(&info, sizeof info);
     o.dim = DIM;
     if (bpcn_memory_create(&o, &d->memory) || bpcn_memory_write(d->memory, d->pictures.data, PICTURES, &info) ||
         bpcn_memory_get_stats(d->memory, &stats))

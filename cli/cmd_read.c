@@ -217,8 +217,9 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
 {
     size_t dim = r->file.remark.fields.dim;
     bpcn_status status = BPCN_OK;
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
     float *answer = malloc(dim * sizeof *answer);
+    bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
     if (answer == NULL)
         return BPCN_NO_MEMORY;
@@ -243,7 +244,8 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
                       size_t rows, bpcn_read_info *info, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = !query->all_known || (r->score && query->noise < 0);
     o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
@@ -359,6 +361,7 @@ static int open_and_run(struct args *a, struct reading *r)
     int status = memfile_open(&a->say, args_rest(a)[0], TO_LOOK, &r->file);
     if (status != 0)
         return status;
+    r->options.size = sizeof r->options;
     bpcn_memory_get_options(r->file.memory, &r->options);
     const struct fields *fields = &r->file.remark.fields;
     r->out_options.channels_last = r->input.channels_last;

@@ -28,8 +28,9 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     const struct say *say = w->file.say;
     const float *x = batch->x + row * w->options.dim;
     bpcn_write_row became;
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     char name[4096];
+    bpcn_write_info_default(&info, sizeof info);
     info.rows = &became;
     batch_row_name(batch, row, name, sizeof name);
     if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
@@ -140,6 +141,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     int status = memfile_open(&a->say, args_rest(a)[0], TO_CHANGE, &w.file);
     if (status != 0)
         return status;
+    w.options.size = sizeof w.options;
     bpcn_memory_get_options(w.file.memory, &w.options);
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));

@@ -62,7 +62,7 @@ static int get_remark(struct memfile *file)
 {
     char note[NOTE_MOST] = "";
     size_t bytes = 0;
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     bpcn_status status = bpcn_memory_get_options(file->memory, &o);
     if (status == BPCN_OK)
         status = bpcn_memory_get_note(file->memory, note, sizeof note - 1, &bytes);
@@ -77,7 +77,8 @@ static int get_remark(struct memfile *file)
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
 {
-    bpcn_open_options o = bpcn_open_options_default();
+    bpcn_open_options o;
+    bpcn_open_options_default(&o, sizeof o);
     *file = (struct memfile){.say = say, .path = path, .synced = seconds_now()};
     o.read_only = purpose == TO_LOOK;
     o.sync = BPCN_SYNC_MANUAL;
@@ -119,23 +120,25 @@ void memfile_close(struct memfile *file)
 int memfile_header(const struct say *say, const char *path, struct memhead *head)
 {
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_inspect(path, &info);
+    *head = (struct memhead){.options.size = sizeof head->options};
+    bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
         return library_error(say, path, status);
-    *head = (struct memhead){.options = info.options, .file_bytes = info.file_bytes};
+    head->file_bytes = info.file_bytes;
     head->stats = (bpcn_stats){
         .writes = info.writes, .forgets = info.forgets, .deletes = info.deletes, .bytes = (size_t)info.snapshot_bytes};
-    return remark_parse("", info.options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
+    return remark_parse("", head->options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
 }
 
 int memfile_head(const struct say *say, const char *path, struct memhead *head)
 {
     struct memfile file;
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_inspect(path, &info);
+    *head = (struct memhead){.options.size = sizeof head->options};
+    bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
         return library_error(say, path, status);
-    *head = (struct memhead){.options = info.options, .file_bytes = info.file_bytes};
+    head->file_bytes = info.file_bytes;
     int failed = memfile_open(say, path, TO_LOOK, &file);
     if (failed)
         return failed;
@@ -151,7 +154,7 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
 int memfile_check(const struct say *say, const char *path)
 {
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_check(path, &info);
+    bpcn_status status = bpcn_file_check(path, &info, NULL);
     if (status != BPCN_OK)
         return library_error(say, path, status);
     if (info.dropped_bytes > 0)

@@ -114,8 +114,9 @@ void method_key(const struct method_spec *s, char *key, size_t room)
 
 static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, struct method *m)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
     bpcn_stats stats = {.size = sizeof stats};
+    bpcn_options_default(&o, sizeof o);
     o.dim = dim;
     o.layers = s->layers;
     memcpy(o.hidden, s->hidden, sizeof o.hidden);
@@ -227,7 +228,8 @@ static int write_piece(struct method *m, const float *x, size_t n, struct failur
 {
     if (m->memory == NULL)
         return m->model.write(m->model.self, x, n) == BPCN_OK ? 0 : model_failed(m, failure);
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     if (keep_codes(m, n, failure) != 0)
         return -1;
     info.codes = m->codes + m->written * m->spec.particles * m->code_dim;
@@ -257,8 +259,9 @@ int method_write(struct method *m, const float *x, size_t n, struct failure *fai
 static int stored_energy(const struct method *m, bpcn_objective objective, const float *query,
                          const unsigned char *known, double noise, size_t image, const float *truth, double *least)
 {
-    bpcn_read_options options = bpcn_read_options_default();
+    bpcn_read_options options;
     int paper = objective == BPCN_OBJECTIVE_PAPER || m->spec.minimizer == BPCN_ADAM;
+    bpcn_read_options_default(&options, sizeof options);
     options.objective = objective;
     options.noise = paper ? 0 : noise;
     for (size_t k = 0; k < m->spec.particles; k++) {
@@ -276,8 +279,9 @@ static int read_memory(struct method *m, bpcn_objective objective, const float *
                        size_t n, const size_t *images, const float *truth, float *out, struct read_report *report,
                        struct failure *failure)
 {
-    bpcn_read_options options = bpcn_read_options_default();
+    bpcn_read_options options;
     bpcn_read_info *info = calloc(n, sizeof *info);
+    bpcn_read_options_default(&options, sizeof options);
     if (info == NULL)
         return failed(failure, "out of memory");
     options.objective = objective;

@@ -45,7 +45,8 @@ static size_t count_particles(struct golden_case *c)
 /* init_p0_lL_R is [above x below] below the top and a vector at the top. */
 static bpcn_options options_of(struct golden_case *c)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.layers = (size_t)json_number(c->about, "hidden_layers", 0);
     assert_in_range(o.layers, 0, BPCN_MAX_LAYERS);
     for (size_t l = 0; l <= o.layers; l++) {
@@ -230,13 +231,9 @@ static void check_points(struct golden_case *c, const struct model *m)
     n = x0->count / m->width[0];
     double *energy = room(n, sizeof *energy), *grad = room(n * m->code_dim, sizeof *grad);
     double *grad_x = room(n * m->width[0], sizeof *grad_x);
-    struct energy_request request = {.x = x0->data,
-                                     .codes = codes,
-                                     .n = n,
-                                     .options = bpcn_read_options_default(),
-                                     .energy = energy,
-                                     .grad = grad,
-                                     .grad_x = grad_x};
+    struct energy_request request = {
+        .x = x0->data, .codes = codes, .n = n, .energy = energy, .grad = grad, .grad_x = grad_x};
+    bpcn_read_options_default(&request.options, sizeof request.options);
     assert_ok(core_for(m)->energy(m, &request));
     for (size_t i = 0; i < n; i++)
         energy[i] = -energy[i]; /* the tensors are of the log joint */
@@ -260,12 +257,9 @@ static void check_infer(struct golden_case *c, const struct model *m)
     double *codes = room(n * m->code_dim, sizeof *codes), *losses = room(steps, sizeof *losses);
     for (size_t t = 0; t < steps; t++)
         losses[t] = NAN;
-    struct read_request request = {.query = required(c, "x")->data,
-                                   .n = n,
-                                   .options = bpcn_read_options_default(),
-                                   .starts = starts,
-                                   .losses = losses,
-                                   .codes = codes};
+    struct read_request request = {
+        .query = required(c, "x")->data, .n = n, .starts = starts, .losses = losses, .codes = codes};
+    bpcn_read_options_default(&request.options, sizeof request.options);
     assert_ok(core_for(m)->read(m, &request));
     for (size_t t = 1; t < steps; t++)
         if (isnan(losses[t]))
@@ -293,12 +287,8 @@ static void check_hetero(struct golden_case *c, struct model *m)
     for (size_t j = 0; j < n * dim; j++)
         known[j] = mask->data[j] != 0;
     m->options.adam_steps = (size_t)json_number(c->about, "hetero_steps", (double)(30 * steps)); /* of one round */
-    struct read_request request = {.query = query->data,
-                                   .known = known,
-                                   .n = n,
-                                   .options = bpcn_read_options_default(),
-                                   .starts = starts,
-                                   .answers = answers};
+    struct read_request request = {.query = query->data, .known = known, .n = n, .starts = starts, .answers = answers};
+    bpcn_read_options_default(&request.options, sizeof request.options);
     assert_ok(core_for(m)->read(m, &request));
     m->options.adam_steps = steps;
     compare(c, "hetero_out", n * dim, answers);

@@ -60,7 +60,8 @@ uint64_t next_random(uint64_t *state)
 
 bpcn_options small_options(void)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = 5;
     o.layers = 2;
     o.hidden[0] = 4;
@@ -196,8 +197,9 @@ bpcn_memory *create_plain(const bpcn_options *o)
 
 bpcn_memory *create_file(const char *path, const bpcn_options *o, bpcn_sync sync)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = o;
     how.threads = 1; /* the same bits want the same number of threads */
     how.sync = sync;
@@ -208,8 +210,9 @@ bpcn_memory *create_file(const char *path, const bpcn_options *o, bpcn_sync sync
 
 bpcn_memory *reopen(const char *path)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     how.threads = 1;
     REQUIRE(bpcn_memory_open(path, &how, &m) == BPCN_OK);
     return m;

@@ -30,10 +30,11 @@ static void make_good(void)
 {
     struct file_ops quick = file_without_sync();
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = {.size = sizeof info};
     bpcn_memory *memory;
     float rows[10];
+    bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
     how.threads = 1;
     REQUIRE(store_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
@@ -398,12 +399,13 @@ static void try_deletes(void)
 {
     struct file_ops quick = file_without_sync();
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = {.size = sizeof info};
     bpcn_memory *memory;
     float x[5] = {0}, codes[14] = {0};
     struct change change = {.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = codes};
     size_t n;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
     REQUIRE(store_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
     REQUIRE(model_commit(memory->model, &change) == BPCN_OK);

@@ -25,7 +25,8 @@ static double now(void)
 
 static bpcn_options large_options(size_t hidden)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = 3072;
     for (size_t l = 0; l < 3; l++)
         o.hidden[l] = hidden;
@@ -47,8 +48,9 @@ static void make_picture(uint64_t i, float *row)
 
 static bpcn_memory *open_large(const struct file_ops *ops, const char *path, const bpcn_options *o)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = o;
     how.threads = 1;
     how.checkpoint_bytes = UINT64_MAX;

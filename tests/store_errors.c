@@ -87,9 +87,10 @@ static int run(const char *path, struct fault *fault, bpcn_sync sync)
     struct file_ops quick = file_without_sync();
     struct seam seam = {.user = fault, .before = before, .beneath = &quick};
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory = NULL, *copy = NULL;
     bpcn_file_info info = {.size = sizeof info};
+    bpcn_open_options_default(&how, sizeof how);
     seam_start(&seam);
     how.create = &o;
     how.threads = 1;
@@ -108,7 +109,7 @@ static int run(const char *path, struct fault *fault, bpcn_sync sync)
     if (status == BPCN_OK)
         REQUIRE(session_find(copy, acknowledged, begun) >= 0);
     bpcn_memory_free(copy);
-    REQUIRE(is_clean(store_inspect(&seam.ops, path, &info)));
+    REQUIRE(is_clean(store_inspect(&seam.ops, path, &info, &o)));
     return fault->count > fault->at;
 }
 
@@ -116,8 +117,9 @@ static int run(const char *path, struct fault *fault, bpcn_sync sync)
 static void check_afterwards(const char *path)
 {
     struct file_ops quick = file_without_sync();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     if (access(path, F_OK) != 0) {
         REQUIRE(acknowledged == 0);
         return;
@@ -126,17 +128,18 @@ static void check_afterwards(const char *path)
     REQUIRE(session_find(memory, acknowledged, begun) >= 0);
     bpcn_memory_free(memory);
     if (access(scratch("saved"), F_OK) == 0)
-        REQUIRE(bpcn_file_check(scratch("saved"), NULL) == BPCN_OK);
+        REQUIRE(bpcn_file_check(scratch("saved"), NULL, NULL) == BPCN_OK);
 }
 
 /* A file with a few steps and a torn end, so that opening it has something to recover; or none. */
 static void prepare(const char *path, int torn)
 {
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     struct file_ops quick = file_without_sync();
     bpcn_memory *memory;
     size_t made, n;
+    bpcn_open_options_default(&how, sizeof how);
     unlink(path);
     unlink(scratch("saved"));
     acknowledged = begun = 0;

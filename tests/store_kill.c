@@ -56,8 +56,9 @@ static void child(const char *path, struct plan *plan, uint64_t step, int pipe_e
 {
     struct seam seam = {.user = plan, .before = before, .after = after};
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     seam_start(&seam);
     how.create = &o;
     how.threads = 1; /* the same bits want the same number of threads */

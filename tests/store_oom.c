@@ -78,8 +78,9 @@ static unsigned long failures;
 
 static bpcn_memory *open_it(int read_only)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory = NULL;
+    bpcn_open_options_default(&how, sizeof how);
     how.threads = 1;
     how.read_only = read_only;
     return store_open(&quick, path, &how, &memory) == BPCN_OK ? memory : NULL;
@@ -88,8 +89,9 @@ static bpcn_memory *open_it(int read_only)
 static bpcn_status call_create(bpcn_memory *memory)
 {
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *made = NULL;
+    bpcn_open_options_default(&how, sizeof how);
     (void)memory;
     how.create = &o;
     unlink(scratch("created"));
@@ -156,7 +158,7 @@ static bpcn_status call_load(bpcn_memory *memory)
 static bpcn_status call_check(bpcn_memory *memory)
 {
     (void)memory;
-    return bpcn_file_check(path, NULL);
+    return bpcn_file_check(path, NULL, NULL);
 }
 
 /* Fails every allocation of a call in turn, until the call succeeds. */
@@ -247,7 +249,8 @@ static void attack_taking_back(void)
 static void limit_of(const char *name, const bpcn_options *o, int records)
 {
     bpcn_memory *memory;
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = o;
     how.threads = 1;
     unlink(scratch("small"));
@@ -288,9 +291,10 @@ static void limits(void)
 int main(int argc, char **argv)
 {
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
     size_t n;
+    bpcn_open_options_default(&how, sizeof how);
     (void)argc;
     (void)argv;
     quick = file_without_sync();

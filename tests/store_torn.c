@@ -100,10 +100,11 @@ static void record(void *user, const struct event *event, long result)
 static void leave_torn_end(const struct file_ops *ops)
 {
     struct file_ops quick = file_without_sync();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
     size_t before, after;
     unsigned char *bytes = read_whole(place, &before);
+    bpcn_open_options_default(&how, sizeof how);
     write_whole(scratch("copy"), bytes, before);
     free(bytes);
     how.sync = BPCN_SYNC_MANUAL;
@@ -124,7 +125,8 @@ static void run_session(void)
 {
     struct seam seam = {.before = allow, .after = record};
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
+    bpcn_open_options_default(&how, sizeof how);
     seam_start(&seam);
     how.create = &o;
     how.threads = 1; /* the same bits want the same number of threads */
@@ -247,10 +249,11 @@ static uint64_t acknowledged_by(size_t events)
 static int check(struct image *image, size_t events)
 {
     struct file_ops ops = image_ops(image);
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = {.size = sizeof info};
     bpcn_memory *memory;
     uint64_t least = acknowledged_by(events), most = events < entry_count ? entries[events].begun : begun;
+    bpcn_open_options_default(&how, sizeof how);
     REQUIRE(store_open(&ops, "image", &how, &memory) == BPCN_OK);
     long steps = session_find(memory, least, most);
     REQUIRE(steps >= 0);

@@ -92,7 +92,8 @@ double greatest_size(size_t n, const double *a)
 
 bpcn_options network(size_t dim, size_t layers, const size_t *hidden)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = dim;
     o.layers = layers;
     for (size_t l = 0; l < layers; l++)

@@ -90,7 +90,8 @@ static void scene_free(struct scene *s)
 
 static bpcn_status do_write(struct scene *s)
 {
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     info.rows = s->rows;
     info.codes = s->codes;
     bpcn_status status = bpcn_memory_write(s->memory, s->x, 1, &info);
@@ -134,7 +135,8 @@ static bpcn_status do_read_many_apart(struct scene *s)
 
 static bpcn_status do_read_modes(struct scene *s)
 {
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     o.objective = BPCN_OBJECTIVE_PAPER;
     return bpcn_memory_read(s->memory, s->x, NULL, ROWS, &o, s->out, s->info);
 }
@@ -282,7 +284,8 @@ static void rows_written_before_the_failure_stay(void **state)
     size_t partial = 0;
     for (size_t k = 1;; k++) {
         struct scene *s = scene_create(BPCN_FLOAT32), *want = scene_create(BPCN_FLOAT32);
-        bpcn_write_info info = bpcn_write_info_default();
+        bpcn_write_info info;
+        bpcn_write_info_default(&info, sizeof info);
         asked = 0;
         failing_at = k;
         bpcn_status status = bpcn_memory_write(s->memory, s->x, ROWS, &info);
@@ -309,8 +312,9 @@ static void a_long_write_survives_every_failed_allocation(void **state)
     enum { MANY = 3 * ROWS };
     for (size_t k = 1, failed = 1; failed; k++) {
         struct scene *s = scene_create(BPCN_FLOAT32);
-        bpcn_write_info info = bpcn_write_info_default();
+        bpcn_write_info info;
         float x[MANY * DIM];
+        bpcn_write_info_default(&info, sizeof info);
         for (size_t j = 0; j < MANY * DIM; j++)
             x[j] = s->x[j % (ROWS * DIM)];
         size_t held = live_count;

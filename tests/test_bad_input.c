@@ -113,7 +113,7 @@ static void create_refuses_bad_shapes(void **state)
     refuses(NULL, "options is NULL", create(NULL));
     refuses(NULL, "pointer", bpcn_memory_create(&o, NULL));
     refuses_option(size, 0);
-    refuses_option(size, sizeof o + 8);
+    refuses_option(size, SIZE_MAX);
     refuses_option(dim, 0);
     refuses_option(dim, BPCN_MAX_WIDTH + 1);
     refuses_option(dim, SIZE_MAX);
@@ -202,7 +202,7 @@ static void the_extremes_allowed_are_allowed(void **state)
     o.sigma_w = 1e18;
     o.seed = UINT64_MAX;
     bpcn_memory *m = make_memory(o);
-    bpcn_options back;
+    bpcn_options back = {.size = sizeof back};
     assert_ok(bpcn_memory_get_options(m, &back));
     assert_true(back.sigma_data == 1e-18); /* filled in */
     bpcn_memory_free(m);
@@ -213,10 +213,11 @@ static void the_extremes_allowed_are_allowed(void **state)
 static void looking_refuses_bad_arguments(void **state)
 {
     struct scene *s = *state;
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o}, small = {.size = 3};
     bpcn_stats stats = {.size = 0};
     refuses(s, "memory is NULL", bpcn_memory_get_options(NULL, &o));
     refuses(s, "options is NULL", bpcn_memory_get_options(s->memory, NULL));
+    refuses(s, "bpcn_options.size is 3", bpcn_memory_get_options(s->memory, &small));
     refuses(s, "memory is NULL", bpcn_memory_get_stats(NULL, &stats));
     refuses(s, "stats", bpcn_memory_get_stats(s->memory, NULL));
     refuses(s, "stats", bpcn_memory_get_stats(s->memory, &stats));
@@ -301,7 +302,8 @@ static void write_refuses_bad_arguments(void **state)
 {
     struct scene *s = *state;
     float x[2 * DIM] = {0};
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     refuses(s, "memory is NULL", bpcn_memory_write(NULL, s->x, 1, NULL));
     refuses(s, "rows is NULL", bpcn_memory_write(s->memory, NULL, 1, NULL));
     refuses(s, "no rows", bpcn_memory_write(s->memory, s->x, 0, NULL));
@@ -407,7 +409,8 @@ static void every_read_refuses_bad_read_options(void **state)
         refuses(s, bad[i].word, bpcn_memory_infer(s->memory, s->x, NULL, 1, &o, s->codes, NULL));
         refuses(s, bad[i].word, bpcn_memory_energy(s->memory, s->x, NULL, s->codes, 1, &o, s->energy, NULL));
     }
-    bpcn_read_options marginal = bpcn_read_options_default();
+    bpcn_read_options marginal;
+    bpcn_read_options_default(&marginal, sizeof marginal);
     marginal.objective = BPCN_OBJECTIVE_MARGINAL;
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
     refuses(s, "marginal", bpcn_memory_read(s->memory, s->x, NULL, 1, &marginal, s->out, NULL));

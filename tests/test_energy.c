@@ -83,10 +83,10 @@ static void evaluate(const struct scene *s, size_t setting, const double *x, con
                                      .known = settings[setting].masked ? s->known : NULL,
                                      .codes = codes,
                                      .n = ROWS,
-                                     .options = bpcn_read_options_default(),
                                      .energy = energy,
                                      .grad = grad,
                                      .grad_x = grad_x};
+    bpcn_read_options_default(&request.options, sizeof request.options);
     request.options.objective = settings[setting].objective;
     request.options.noise = settings[setting].noise;
     assert_ok(core_for(s->memory->model)->energy(s->memory->model, &request));
@@ -203,7 +203,8 @@ static void noise_is_not_used_by_the_papers_objective(void **state)
     struct scene s = scene_create(BPCN_GELU, 2, 2, BPCN_FLOAT32);
     float x[ROWS * DIM], codes[ROWS * 9];
     double quiet[ROWS], noisy[ROWS];
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     for (size_t j = 0; j < ROWS * DIM; j++)
         x[j] = (float)s.x[j];
     for (size_t j = 0; j < ROWS * s.code_dim; j++)

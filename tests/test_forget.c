@@ -30,7 +30,7 @@ static bpcn_memory *filled(size_t particles, bpcn_precision precision, float *x)
 
 static bpcn_memory *empty_like(const bpcn_memory *m)
 {
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     assert_ok(bpcn_memory_get_options(m, &o));
     return make_memory(o);
 }

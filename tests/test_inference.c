@@ -100,7 +100,8 @@ static void energy_of_the_inferred_code_is_the_energy_reported(void **state)
     float codes[STORED * CODE];
     double energy[STORED], score[STORED];
     bpcn_read_info info[STORED];
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     exact.objective = BPCN_OBJECTIVE_MARGINAL;
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, &exact, codes, info));
@@ -192,7 +193,8 @@ static void converged_says_whether_the_minimiser_came_to_rest(void **state)
     struct gallery *s = gallery_create(1, BPCN_GELU, 0.05, 8);
     float codes[STORED * CODE];
     bpcn_read_info info[STORED];
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, &exact, codes, info));
     for (size_t i = 0; i < STORED; i++)
@@ -213,7 +215,8 @@ static void the_code_found_is_a_minimum(void **state)
     struct gallery *s = gallery_create(1, BPCN_GELU, 0.05, 9);
     float codes[STORED * CODE], grad[STORED * CODE], moved[STORED * CODE];
     double energy[STORED], lower[STORED];
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, &exact, codes, NULL));
     assert_ok(bpcn_memory_energy(s->memory, s->x, NULL, codes, STORED, &exact, energy, grad));
@@ -235,8 +238,9 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
     float codes[STORED * CODE];
     unsigned char half[STORED * PICTURE], *known = masked ? half : NULL;
     bpcn_read_info ours[STORED], adam[STORED];
-    bpcn_read_options paper = bpcn_read_options_default();
+    bpcn_read_options paper;
     size_t above = 0;
+    bpcn_read_options_default(&paper, sizeof paper);
     paper.objective = BPCN_OBJECTIVE_PAPER;
     left_half(STORED, half);
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_LBFGS));
@@ -300,7 +304,8 @@ static struct full_scene *full_scene_create(uint64_t seed, int columns)
     struct dice dice = {seed};
     struct full_scene *s = room(1, sizeof *s);
     bpcn_options o = network(PICTURE, 3, widths);
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     o.activation = BPCN_RELU;
     o.seed = seed;
     pictures(&dice, FULL, s->x);
@@ -320,7 +325,8 @@ static void full_scene_free(struct full_scene *s)
 
 static bpcn_read_options marginal_options(void)
 {
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     o.objective = BPCN_OBJECTIVE_MARGINAL;
     return o;
 }
@@ -355,7 +361,8 @@ static void fragments_of_clean_things_are_not_taken_for_noisy(void **state)
     (void)state;
     enum { WIDTH = 48 };
     static const size_t widths[] = {WIDTH, WIDTH, WIDTH};
-    bpcn_read_options clean = bpcn_read_options_default();
+    bpcn_read_options clean;
+    bpcn_read_options_default(&clean, sizeof clean);
     clean.noise = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         bpcn_options o = network(PICTURE, 3, widths);
@@ -463,7 +470,8 @@ static void a_read_without_hidden_layers_is_a_mean_shift(void **state)
             float query[D], out[D];
             double want[D];
             unsigned char known[D] = {1, 0, 1, 0, 0}, *mask = masked ? known : NULL;
-            bpcn_read_options o = bpcn_read_options_default();
+            bpcn_read_options o;
+            bpcn_read_options_default(&o, sizeof o);
             o.objective = masked ? BPCN_OBJECTIVE_MARGINAL : BPCN_OBJECTIVE_PAPER;
             dice_normals_f32(&dice, D, 1.5, query);
             for (size_t j = 0; j < D; j++)

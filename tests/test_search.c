@@ -68,7 +68,8 @@ static void let_lead(bpcn_memory *memory, size_t k, double nats)
 static void read_led_by(bpcn_memory *memory, size_t k, double nats, const float *rows, bpcn_read_info *info)
 {
     float codes[ROWS * SMALL_CODE];
-    bpcn_read_options clean = bpcn_read_options_default();
+    bpcn_read_options clean;
+    bpcn_read_options_default(&clean, sizeof clean);
     clean.noise = 0;
     let_lead(memory, k, nats);
     assert_ok(bpcn_memory_infer(memory, rows, NULL, ROWS, &clean, codes, info));

@@ -53,8 +53,9 @@ static void check_report(bpcn_precision precision, bpcn_minimizer minimizer)
     pictures(&dice, ROWS, x);
     for (size_t i = 0; i < ROWS; i++) {
         bpcn_write_row row;
-        bpcn_write_info info = bpcn_write_info_default();
+        bpcn_write_info info;
         struct naive *before = naive_of(m);
+        bpcn_write_info_default(&info, sizeof info);
         info.rows = &row;
         info.codes = codes;
         assert_ok(bpcn_memory_write(m, x + i * PICTURE, 1, &info));
@@ -126,8 +127,9 @@ static void known_things_have_less_energy_than_new_ones(void **state)
     struct dice dice = {4};
     float x[PICTURE];
     bpcn_write_row rows[3];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_memory *m = make_memory(small_network(1));
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, 1, x);
     for (size_t i = 0; i < 3; i++) {
         info.rows = &rows[i];
@@ -146,7 +148,8 @@ static void rows_written_together_equal_rows_written_one_by_one(void **state)
     struct dice dice = {9};
     float x[ROWS * PICTURE];
     bpcn_memory *together = make_memory(small_network(2)), *apart = make_memory(small_network(2));
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, ROWS, x);
     assert_ok(bpcn_memory_write(together, x, ROWS, &info));
     assert_int_equal(info.written, ROWS);
@@ -166,8 +169,9 @@ static void check_many(bpcn_precision precision, int resample)
     struct dice dice = {31};
     float x[ROWS * PICTURE];
     bpcn_write_row together[ROWS], apart[ROWS];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_options o = small_network(N);
+    bpcn_write_info_default(&info, sizeof info);
     o.hidden[0] = o.hidden[1] = 64; /* room for all: minima far apart would not be comparable */
     o.precision = precision;
     o.resample = resample;
@@ -373,8 +377,9 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     (void)state;
     struct dice dice = {22};
     float x[3 * PICTURE];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_memory *m = make_memory(small_network(2));
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, 3, x);
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     struct snapshot *before = snapshot_take(m);
@@ -455,8 +460,9 @@ static void a_row_that_is_too_large_stops_the_write_before_it_starts(void **stat
     enum { ROWS = 6 };
     struct dice dice = {24};
     float x[ROWS * PICTURE];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_memory *m = make_memory(small_network(1));
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, ROWS, x);
     x[3 * PICTURE + 7] = 2e15f;
     struct snapshot *s = snapshot_take(m);
@@ -476,8 +482,9 @@ static void adam_takes_no_more_steps_than_it_is_allowed(void **state)
     struct dice dice = {25};
     float x[PICTURE];
     bpcn_write_row row;
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_options o = small_network(1);
+    bpcn_write_info_default(&info, sizeof info);
     o.minimizer = BPCN_ADAM;
     o.adam_steps = 7;
     bpcn_memory *m = make_memory(o);

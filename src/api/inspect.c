@@ -7,6 +7,7 @@
 #include "error.h"
 #include "gemm.h"
 #include "root.h"
+#include "sized.h"
 #include "store.h"
 
 #include <float.h>
@@ -17,10 +18,12 @@
 bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options)
 {
     bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK && options == NULL)
-        return fail(BPCN_INVALID, "options is NULL");
     if (status == BPCN_OK)
-        *options = memory->model->options;
+        status = check_pointer(options, "options");
+    if (status == BPCN_OK)
+        status = sized_check(&sized_options, options);
+    if (status == BPCN_OK)
+        sized_give(&sized_options, &memory->model->options, options, options->size);
     return status;
 }
 
@@ -39,24 +42,27 @@ bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimi
 bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
 {
     bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_pointer(stats, "stats");
+    if (status == BPCN_OK)
+        status = sized_check(&sized_stats, stats);
     if (status != BPCN_OK)
         return status;
-    if (stats == NULL || stats->size != sizeof *stats)
-        return fail(BPCN_INVALID, "stats is NULL or its size is not sizeof(bpcn_stats)");
     const struct model *m = memory->model;
     double squares = 0;
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
-    *stats = (bpcn_stats){.size = sizeof *stats,
-                          .dim = m->width[0],
-                          .code_dim = m->code_dim,
-                          .particles = m->options.particles,
-                          .writes = m->writes,
-                          .forgets = m->forgets,
-                          .deletes = m->deletes,
-                          .bytes = sizeof *memory + model_bytes(m),
-                          .effective_particles = 1 / squares,
-                          .kernels = panels_kernel()};
+    bpcn_stats full = {.size = sizeof full,
+                       .dim = m->width[0],
+                       .code_dim = m->code_dim,
+                       .particles = m->options.particles,
+                       .writes = m->writes,
+                       .forgets = m->forgets,
+                       .deletes = m->deletes,
+                       .bytes = sizeof *memory + model_bytes(m),
+                       .effective_particles = 1 / squares,
+                       .kernels = panels_kernel()};
+    sized_give(&sized_stats, &full, stats, stats->size);
     return BPCN_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "discount.h"
 #include "error.h"
 #include "options.h"
+#include "sized.h"
 #include "store.h"
 
 #include <math.h>
@@ -114,55 +115,42 @@ static void from_real(void *copy, float *out, size_t entries)
 
 /* ---- write */
 
-static bpcn_status check_write_info(const bpcn_write_info *info)
-{
-    if (info != NULL && info->size != sizeof *info)
-        return fail(BPCN_INVALID, "write info.size is %zu, but must come from bpcn_write_info_default", info->size);
-    return BPCN_OK;
-}
-
 static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, bpcn_write_info *info)
 {
-    struct write_request request = {.codes = info ? info->codes : NULL, .rows = info ? info->rows : NULL};
-    size_t written = 0, lost = 0;
-    uint64_t evaluations = 0;
+    struct write_request request = {.codes = info->codes, .rows = info->rows};
+    size_t lost = 0;
     bpcn_status status = store_begin(m->store);
     if (status != BPCN_OK)
         return status;
     void *copy, *rows = to_real(m->model, x, n * m->model->width[0], &copy);
     if (rows == NULL)
         return out_of_memory();
-    status = core_for(m->model)->write(m->model, rows, n, 1, &request, &written, &evaluations);
+    status = core_for(m->model)->write(m->model, rows, n, 1, &request, &info->written, &info->evaluations);
     status = store_finish(m, status, &lost);
-    written -= lost < written ? lost : written;
+    info->written -= lost < info->written ? lost : info->written;
     free(copy);
-    if (info != NULL) {
-        info->written = written;
-        info->evaluations = evaluations;
-    }
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
     if (status == BPCN_NUMERIC)
-        return fail(status, "row %zu is too large: its energy is not finite", written);
+        return fail(status, "row %zu is too large: its energy is not finite", info->written);
     return status;
-}
-
-static bpcn_status start_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
-{
-    bpcn_status status = check_write_info(info);
-    if (status != BPCN_OK)
-        return status;
-    if (info != NULL) {
-        info->written = 0;
-        info->evaluations = 0;
-    }
-    return check_input(memory, x, NULL, n);
 }
 
 bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
 {
-    bpcn_status status = start_write(memory, x, n, info);
-    return status == BPCN_OK ? write_rows(memory, x, n, info) : status;
+    bpcn_write_info full;
+    bpcn_write_info_default(&full, sizeof full);
+    bpcn_status status = info != NULL ? sized_take(&sized_write_info, info, &full) : BPCN_OK;
+    if (status != BPCN_OK)
+        return status;
+    full.written = 0;
+    full.evaluations = 0;
+    status = check_input(memory, x, NULL, n);
+    if (status == BPCN_OK)
+        status = write_rows(memory, x, n, &full);
+    if (info != NULL)
+        sized_give(&sized_write_info, &full, info, info->size);
+    return status;
 }
 
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
@@ -249,7 +237,8 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
     if (info == NULL)
         return out_of_memory();
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     if (memory->model->options.minimizer == BPCN_LBFGS)
         exact.objective = BPCN_OBJECTIVE_MARGINAL;

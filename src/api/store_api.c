@@ -4,27 +4,16 @@
 #include "checks.h"
 #include "error.h"
 #include "log.h"
+#include "sized.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bpcn_open_options bpcn_open_options_default(void)
-{
-    return (bpcn_open_options){.size = sizeof(bpcn_open_options)};
-}
 
 static bpcn_status check_result(bpcn_memory **memory)
 {
     if (memory == NULL)
         return fail(BPCN_INVALID, "the pointer for the memory is NULL");
     *memory = NULL;
-    return BPCN_OK;
-}
-
-static bpcn_status check_info(const bpcn_file_info *info)
-{
-    if (info != NULL && info->size != sizeof *info)
-        return fail(BPCN_INVALID, "file info.size is not sizeof(bpcn_file_info)");
     return BPCN_OK;
 }
 
@@ -38,10 +27,10 @@ static bpcn_status check_in_file(const bpcn_memory *memory)
 
 static bpcn_status check_open_options(const bpcn_open_options *given, bpcn_open_options *options)
 {
-    *options = given != NULL ? *given : bpcn_open_options_default();
-    if (options->size != sizeof *options)
-        return fail(BPCN_INVALID, "open options.size is %zu, but must come from bpcn_open_options_default",
-                    options->size);
+    bpcn_open_options_default(options, sizeof *options);
+    bpcn_status status = given != NULL ? sized_take(&sized_open_options, given, options) : BPCN_OK;
+    if (status != BPCN_OK)
+        return status;
     if (options->read_only && options->create != NULL)
         return fail(BPCN_INVALID, "a memory cannot be created and read-only");
     if ((unsigned)options->sync > BPCN_SYNC_MANUAL)
@@ -102,34 +91,57 @@ bpcn_status bpcn_memory_close(bpcn_memory *memory)
 
 bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info)
 {
+    bpcn_file_info full;
     bpcn_status status = check_in_file(memory);
-    if (status == BPCN_OK && info == NULL)
-        return fail(BPCN_INVALID, "info is NULL");
     if (status == BPCN_OK)
-        status = check_info(info);
+        status = check_pointer(info, "info");
     if (status == BPCN_OK)
-        store_info(memory, info);
+        status = sized_check(&sized_file_info, info);
+    if (status != BPCN_OK)
+        return status;
+    store_info(memory, &full);
+    sized_give(&sized_file_info, &full, info, info->size);
+    return BPCN_OK;
+}
+
+static bpcn_status check_about(const char *path, const bpcn_file_info *info, const bpcn_options *options)
+{
+    bpcn_status status = check_pointer(path, "the path");
+    if (status == BPCN_OK)
+        status = sized_check(&sized_file_info, info);
+    return status == BPCN_OK ? sized_check(&sized_options, options) : status;
+}
+
+static void give_about(const bpcn_file_info *ours, const bpcn_options *our_options, bpcn_file_info *info,
+                       bpcn_options *options)
+{
+    if (info != NULL)
+        sized_give(&sized_file_info, ours, info, info->size);
+    if (options != NULL)
+        sized_give(&sized_options, our_options, options, options->size);
+}
+
+bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info, bpcn_options *options)
+{
+    bpcn_file_info full;
+    bpcn_options all;
+    bpcn_status status = check_about(path, info, options);
+    if (status == BPCN_OK)
+        status = store_inspect(&file_posix, path, &full, &all);
+    if (status == BPCN_OK)
+        give_about(&full, &all, info, options);
     return status;
 }
 
-bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info)
+bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options)
 {
-    bpcn_status status = check_pointer(path, "the path");
-    if (status == BPCN_OK && info == NULL)
-        return fail(BPCN_INVALID, "info is NULL");
-    if (status == BPCN_OK)
-        status = check_info(info);
-    return status == BPCN_OK ? store_inspect(&file_posix, path, info) : status;
-}
-
-bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info)
-{
+    bpcn_file_info full;
     bpcn_memory *memory = NULL;
-    bpcn_status status = check_pointer(path, "the path");
+    bpcn_status status = check_about(path, info, options);
     if (status == BPCN_OK)
-        status = check_info(info);
+        status = store_load(&file_posix, path, &memory, &full);
     if (status == BPCN_OK)
-        status = store_load(&file_posix, path, &memory, info);
+        give_about(&full, &memory->model->options, info, options);
     bpcn_memory_free(memory);
     return status;
 }

@@ -85,7 +85,6 @@ static void fill_info(const struct header *header, uint64_t length, const struct
     *info = (bpcn_file_info){.size = sizeof *info,
                              .version = STORE_VERSION,
                              .generation = header->generation,
-                             .options = header->options,
                              .writes = header->writes,
                              .forgets = header->forgets,
                              .deletes = header->deletes,
@@ -104,7 +103,7 @@ static bpcn_status open_to_read(const struct file_ops *ops, const char *path, st
     return BPCN_OK;
 }
 
-bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info)
+bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options)
 {
     struct file_status is;
     struct header header;
@@ -119,9 +118,11 @@ bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_fil
     else
         status = snapshot_header(&none.file, path, is.length, &header);
     file_close(&none.file);
-    if (status == BPCN_OK)
-        fill_info(&header, is.length, &none, info);
-    return status;
+    if (status != BPCN_OK)
+        return status;
+    fill_info(&header, is.length, &none, info);
+    *options = header.options;
+    return BPCN_OK;
 }
 
 bpcn_status store_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info)

@@ -29,12 +29,12 @@ bpcn_status store_close(struct store *store);
 
 /* ---- behind the public functions */
 
-/* options complete and checked; info may be NULL. */
+/* Structs are complete, in our layout. store_load: info may be NULL. */
 bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_open_options *options,
                        bpcn_memory **memory);
 bpcn_status store_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info);
 bpcn_status store_save(const struct file_ops *ops, const bpcn_memory *memory, const char *path);
-bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info);
+bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options);
 bpcn_status store_checkpoint(bpcn_memory *memory);
 bpcn_status store_sync(struct store *store);
 void store_info(const bpcn_memory *memory, bpcn_file_info *info);

@@ -235,7 +235,7 @@ static bpcn_status check_fixed(const unsigned char *bytes)
 
 static void decode_options(const unsigned char *bytes, bpcn_options *o)
 {
-    *o = bpcn_options_default();
+    bpcn_options_default(o, sizeof *o);
     o->dim = get32(bytes + AT_DIM);
     o->layers = get32(bytes + AT_LAYERS);
     for (size_t l = 0; l < o->layers && l < BPCN_MAX_LAYERS; l++)

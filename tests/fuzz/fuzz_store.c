@@ -48,8 +48,9 @@ static uint32_t sum_of(const bpcn_memory *memory)
 static void use(const uint8_t *data, size_t size, uint32_t loaded)
 {
     struct image image = {0};
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory = NULL;
+    bpcn_open_options_default(&how, sizeof how);
     image_grow(&image, size + 1);
     memcpy(image.bytes, data, size);
     image.length = size;
