@@ -9,6 +9,7 @@
 #include "query.h"
 #include "verdict.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,9 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
     json_number(stdout, v->info->log_density);
-    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%zu,\"converged\":%s,\"particle\":%zu", v->info->residual,
-           v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false", v->info->particle);
+    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
+           v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
+           v->info->particle);
     if (error >= 0)
         printf(",\"mse\":%.6g", error);
     json_fields(r, v);

@@ -8,6 +8,7 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { OPT_FORGET = 400 };
@@ -45,7 +46,7 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     if (say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%zu}\n",
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64 "}\n",
                batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
                became.evaluations);
     }
