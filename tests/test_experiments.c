@@ -1,7 +1,6 @@
 /*
  * The experiments' machinery: corruptions and scores, datasets, the table of results, plans, jobs that resume.
- * The folder of datasets is argv[1], or $BPCN_DATA_DIR, or ../shared/data; tests of real data are
- * skipped where there is none.
+ * Tests of real data say so and are skipped where there is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +25,6 @@
 #include <unistd.h>
 
 enum { SIDE = 8, CHANNELS = 3, SMALL = SIDE * SIDE * CHANNELS, COUNT = 24 };
-
-static const char *data_dir;
 
 /* Smooth random pictures within [-1, 1]. */
 static struct dataset pictures(void)
@@ -157,15 +154,21 @@ static void an_error_counts_unknown_entries_only_when_there_is_a_mask(void **sta
 
 /* ---- datasets */
 
+/* The first images of a dataset, where it is looked for by default. */
+static void load_or_skip(const char *name, size_t count, struct dataset *d)
+{
+    struct failure failure;
+    if (dataset_load(name, NULL, count, d, &failure) == 0)
+        return;
+    print_message("skipped: %s\n", failure.text);
+    skip();
+}
+
 static void check_identity_rows(const char *dataset, const char *task_name, const size_t *lengths, const double *want)
 {
     struct dataset d;
-    struct failure failure;
     struct task task = task_of(task_name);
-    if (dataset_load(dataset, data_dir, lengths[3], &d, &failure) != 0) {
-        print_message("%s\n", failure.text);
-        skip();
-    }
+    load_or_skip(dataset, lengths[3], &d);
     float *query = calloc(d.dim, sizeof *query);
     unsigned char *known = calloc(d.dim, 1);
     double sum = 0;
@@ -211,8 +214,7 @@ static void mhn_rows_are_the_papers_for_cifar10_mask(void **state)
     struct failure failure;
     struct record record;
     (void)state;
-    if (dataset_load("cifar10", data_dir, 128, &d, &failure) != 0)
-        skip();
+    load_or_skip("cifar10", 128, &d);
     spec.kind = METHOD_MHN;
     spec.rate = 0.005;
     assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
@@ -689,9 +691,8 @@ static void slow_rows_are_cut_down_and_no_others(void **state)
     plan_free(&plan);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    data_dir = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_task_is_refused_with_a_sentence),
         cmocka_unit_test(a_mask_hides_the_rightmost_columns_and_nothing_else),
