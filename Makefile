@@ -169,7 +169,7 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(STATIC)
 .PHONY: mpi
 mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
 	$(Q)scripts/install-deps mpi
-	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Icli -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
+	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Ibaselines -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
 	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
 
 # ---- installation
