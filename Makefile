@@ -111,6 +111,7 @@ $(BUILD)/tests/%.o: tests/%.c | check-deps
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
+$(BUILD)/tests/test_baselines: $(BUILD)/tests/golden_files.o
 $(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
@@ -168,7 +169,7 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(STATIC)
 .PHONY: mpi
 mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
 	$(Q)scripts/install-deps mpi
-	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Icli -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
+	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Ibaselines -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
 	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
 
 # ---- installation

@@ -50,8 +50,8 @@ static bpcn_options options_of(struct golden_case *c)
     o.layers = (size_t)json_number(c->about, "hidden_layers", 0);
     assert_in_range(o.layers, 0, BPCN_MAX_LAYERS);
     for (size_t l = 0; l <= o.layers; l++) {
-        const struct array *mean = required(c, "init_p0_l%zu_R", l);
-        size_t width = mean->shape[mean->rank - 1];
+        const fmt_array *mean = required(c, "init_p0_l%zu_R", l);
+        size_t width = mean->shape[mean->ndim - 1];
         *(l == 0 ? &o.dim : &o.hidden[l - 1]) = width;
     }
     o.particles = count_particles(c);
@@ -75,18 +75,18 @@ static void set_prior(struct golden_case *c, bpcn_memory *memory)
     size_t top = m->options.layers;
     for (size_t n = 0; n < m->options.particles; n++) {
         for (size_t l = 0; l < top; l++) {
-            const struct array *mean = required(c, "init_p%zu_l%zu_R", n, l);
-            const struct array *u = required(c, "init_p%zu_l%zu_U", n, l);
+            const fmt_array *mean = required(c, "init_p%zu_l%zu_R", n, l);
+            const fmt_array *u = required(c, "init_p%zu_l%zu_U", n, l);
             assert_int_equal(mean->count, m->width[l] * m->width[l + 1]);
             assert_int_equal(u->count, m->width[l + 1] * m->width[l + 1]);
             assert_ok(bpcn_memory_set_layer(memory, n, l, mean->data, u->data));
         }
-        const struct array *mean = required(c, "init_p%zu_l%zu_R", n, top);
-        const struct array *u = required(c, "init_p%zu_l%zu_U", n, top);
+        const fmt_array *mean = required(c, "init_p%zu_l%zu_R", n, top);
+        const fmt_array *u = required(c, "init_p%zu_l%zu_U", n, top);
         assert_int_equal(mean->count, m->width[top]);
         assert_ok(bpcn_memory_set_top(memory, n, mean->data, u->data[0]));
     }
-    const struct array *log_weights = required(c, "init_logw");
+    const fmt_array *log_weights = required(c, "init_logw");
     assert_int_equal(log_weights->count, m->options.particles);
     memcpy(memory->model->log_weights, log_weights->data, log_weights->count * sizeof(double));
 }
@@ -102,7 +102,7 @@ static void swap_prior(struct golden_case *c, const struct prior_swap *swap, siz
                        double *mean)
 {
     double *ours = room(count, sizeof *ours);
-    const struct array *theirs = required(c, "init_p%zu_l%zu_R", n, l);
+    const fmt_array *theirs = required(c, "init_p%zu_l%zu_R", n, l);
     if (l < swap->ours->model->options.layers)
         assert_ok(bpcn_memory_get_layer(swap->ours, n, l, ours, NULL));
     else
@@ -155,7 +155,7 @@ static size_t gather(struct golden_case *c, const struct model *m, const char *p
     size_t n = 0;
     *codes = NULL;
     for (size_t l = 1; l <= m->options.layers; l++) {
-        const struct array *a = input(c, "%s_x%zu", prefix, l);
+        const fmt_array *a = input(c, "%s_x%zu", prefix, l);
         if (a == NULL) {
             free(*codes);
             *codes = NULL;
@@ -194,7 +194,7 @@ static void compare_codes(struct golden_case *c, const struct model *m, const ch
 static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
 {
     struct model *m = memory->model;
-    const struct array *x = required(c, "x");
+    const fmt_array *x = required(c, "x");
     char tag[64], prefix[96];
     double *starts = room(m->options.particles * m->code_dim, sizeof *starts);
     snprintf(tag, sizeof tag, "write%zu", k);
@@ -224,7 +224,7 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
 static void check_points(struct golden_case *c, const struct model *m)
 {
     double *codes = NULL;
-    const struct array *x0 = input(c, "point_x0");
+    const fmt_array *x0 = input(c, "point_x0");
     size_t n = gather(c, m, "point", &codes);
     if (x0 == NULL || (n == 0 && m->code_dim > 0))
         return;
@@ -275,7 +275,7 @@ static void check_hetero(struct golden_case *c, struct model *m)
 {
     double *starts = NULL;
     size_t n = gather(c, m, "hetero_init", &starts), steps = m->options.adam_steps, dim = m->width[0];
-    const struct array *query = input(c, "hetero_query"), *mask = input(c, "hetero_known");
+    const fmt_array *query = input(c, "hetero_query"), *mask = input(c, "hetero_known");
     if (n == 0 || query == NULL || mask == NULL) {
         free(starts);
         return;
@@ -408,7 +408,7 @@ static void check_gpcn_case(struct golden_case *c)
 {
     struct gpcn *g = make_gpcn(c);
     bpcn_options shape = options_of(c);
-    const struct array *x = input(c, "x"), *part;
+    const fmt_array *x = input(c, "x"), *part;
     double *start = calloc(gpcn_code_dim(g), sizeof *start);
     gpcn_state(c, g, "init", 1);
     for (size_t k = 0; x != NULL && k < x->shape[0]; k++) {
@@ -446,7 +446,7 @@ static int forget_case(void **state)
     while (c->tensors != NULL) {
         struct tensor *t = c->tensors;
         c->tensors = t->next;
-        free(t->array.data);
+        fmt_array_free(&t->array);
         free(t);
     }
     return 0;
