@@ -28,11 +28,21 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PER_PRECISION := $(patsubst %,src/%.c,math/gemm math/sweep $(addprefix model/,inner gram weights particle mixture block update) \
-    $(addprefix infer/,problem precondition schedule start adam kink lbfgs search) \
-    $(addprefix ops/,reader paper write read energy remove forget sample core))
-PLAIN := $(filter-out $(PER_PRECISION),$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
-LIB_OBJECTS := $(PLAIN:%.c=$(BUILD)/%.o) $(foreach bits,32 64,$(PER_PRECISION:%.c=$(BUILD)/%.f$(bits).o))
+PLAIN_MODEL := $(patsubst %,src/model/%.c,model options sized)
+PER_PRECISION := src/math/sweep.c $(filter-out $(PLAIN_MODEL) src/ops/empty.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
+# The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
+SET_FLAGS_portable := -DVECTOR_BYTES=16 -DTILE_ROWS=$(if $(filter aarch64,$(MACHINE)),6,3)
+SET_FLAGS_avx2 := -DVECTOR_BYTES=32 -DTILE_ROWS=6 -mavx2 -mfma
+SET_FLAGS_avx512 := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx512f -mfma -mprefer-vector-width=512
+KERNEL_SETS := $(SETS:%=$(BUILD)/src/math/kernel_set.%.o)
+
+PLAIN := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))) $(KERNEL_SETS)
+F32 := $(PER_PRECISION:%.c=$(BUILD)/%.f32.o)
+F64 := $(PER_PRECISION:%.c=$(BUILD)/%.f64.o)
+REAL32 := $(BUILD)/real32.o
+REAL64 := $(BUILD)/real64.o
 STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
@@ -64,18 +74,35 @@ $(BUILD)/%.f32.o: %.c | deps
 $(BUILD)/%.f64.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.f64.o: %.c | deps
 	$(COMPILE)
+$(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
+	$(COMPILE) -ffp-contract=fast -DKERNELS=kernels_$* -DNAME='"$*"' $(SET_FLAGS_$*)
 $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
 
-$(STATIC): $(LIB_OBJECTS)
+# Two files of the same name and function, one of each precision, go into one library without a list of names: all
+# files of a precision become one object in which only its table of operations is global, and the library is one object
+# in which only the names of the public header and that prefix are.
+OBJCOPY ?= objcopy
+JOIN = $(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^) && $(OBJCOPY) --wildcard
+$(REAL32): $(F32)
+	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+$(REAL64): $(F64)
+	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+$(BUILD)/bayespcn.o: $(PLAIN) $(REAL32) $(REAL64)
+	$(JOIN) --keep-global-symbol='bpcn_*' $@
+$(STATIC): $(BUILD)/bayespcn.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(SHARED): $(LIB_OBJECTS)
+$(SHARED): $(BUILD)/bayespcn.o
 	$(LINK) -shared -Wl,-soname,libbayespcn.so.$(SOVERSION) $^ $(BLAS_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libbayespcn.so.$(SOVERSION) && ln -sf $(@F) $(BUILD)/libbayespcn.so
 
-$(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
+# The insides in double, for the baselines and for tests that look at them; of other tests, in single.
+INSIDE := $(PLAIN) $(F64) $(REAL32)
+INSIDE32 := $(PLAIN) $(F32) $(REAL64)
+
+$(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 .PHONY: demo
@@ -90,7 +117,7 @@ bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
 # ---- tests: cmocka programs that need nothing special, and those that do
 SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
-EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
+EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) -lquadmath
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write read forget delete numerics \
           bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
@@ -112,17 +139,17 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(BUILD)/tests/test_baselines: $(BUILD)/tests/golden_files.o
-$(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
+$(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
-$(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(STATIC)
+$(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
-$(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(STATIC)
+$(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) -lm
-$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(STATIC)
+$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
@@ -162,7 +189,7 @@ fuzz: ## libFuzzer on every reader
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) -lm
-$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(STATIC)
+$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
 # ---- many machines: experiments under MPI

@@ -82,8 +82,8 @@ void make_row(uint64_t i, size_t dim, float *row)
 bpcn_status write_row(bpcn_memory *memory, uint64_t i)
 {
     float row[64];
-    REQUIRE(memory->model->width[0] <= 64);
-    make_row(i, memory->model->width[0], row);
+    REQUIRE(memory->contents.model->width[0] <= 64);
+    make_row(i, memory->contents.model->width[0], row);
     return bpcn_memory_write(memory, row, 1, NULL);
 }
 
@@ -101,9 +101,16 @@ static void *as_reals(const struct model *model, const float *from, size_t n)
     return reals;
 }
 
+bpcn_status change_memory(bpcn_memory *memory, const struct change *change)
+{
+    struct edit edit;
+    bpcn_status status = edit_begin(&edit, memory, change->kind);
+    return status == BPCN_OK ? edit_end(&edit, edit_make(&edit, change), NULL) : status;
+}
+
 bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
 {
-    struct model *m = memory->model;
+    struct model *m = memory->contents.model;
     size_t codes = n * m->options.particles * m->code_dim;
     float *code = malloc((codes + 1) * sizeof *code);
     double *weights = malloc(m->options.particles * sizeof *weights);
@@ -112,17 +119,12 @@ bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
     memcpy(weights, m->log_weights, m->options.particles * sizeof *weights);
     void *x = as_reals(m, rows, n * m->width[0]), *h = as_reals(m, code, codes);
     struct change change = {.kind = CHANGE_WRITE, .rows = n, .x = x, .codes = h, .log_weights = weights};
-    bpcn_status status = model_commit(m, &change);
-    if (status == BPCN_OK)
-        status = core_for(m)->repeat_write(m, &change);
-    for (size_t k = 0; k < m->options.particles; k++)
-        for (size_t l = 0; l < m->options.layers; l++)
-            core_for(m)->refresh_root(&m->particles[k].layer[l]);
+    bpcn_status status = change_memory(memory, &change);
     free(code);
     free(weights);
     free(x);
     free(h);
-    return store_finish(memory, status, NULL);
+    return status;
 }
 
 static uint32_t sum_double(uint32_t sum, double x)
@@ -132,11 +134,11 @@ static uint32_t sum_double(uint32_t sum, double x)
 
 uint32_t state_sum(const bpcn_memory *memory)
 {
-    const struct model *m = memory->model;
+    const struct model *m = memory->contents.model;
     size_t size = real_size(m);
-    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->note_bytes};
+    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->contents.note_bytes};
     uint32_t sum = crc32c(0, counts, sizeof counts);
-    sum = crc32c(sum, memory->note, memory->note_bytes);
+    sum = crc32c(sum, memory->contents.note, memory->contents.note_bytes);
     sum = crc32c(sum, m->log_weights, m->options.particles * sizeof *m->log_weights);
     for (size_t n = 0; n < m->options.particles; n++) {
         const struct particle *p = &m->particles[n];

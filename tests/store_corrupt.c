@@ -37,12 +37,12 @@ static void make_good(void)
     bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
     how.threads = 1;
-    REQUIRE(store_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
     REQUIRE(write_row(memory, 100) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
     for (size_t i = 0; i < STEPS; i++) {
-        store_info(memory, &info);
+        store_info(memory->store, &memory->contents, &info);
         record_at[i] = info.file_bytes;
         sums[i] = state_sum(memory);
         make_row(i, 5, rows);
@@ -54,7 +54,7 @@ static void make_good(void)
                                       : bpcn_memory_write(memory, rows, 1, NULL);
         REQUIRE(status == BPCN_OK);
     }
-    store_info(memory, &info);
+    store_info(memory->store, &memory->contents, &info);
     record_at[STEPS] = info.file_bytes;
     sums[STEPS] = state_sum(memory);
     log_start = info.snapshot_bytes;
@@ -70,7 +70,7 @@ static bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum)
     struct image image = {bytes, n, n};
     struct file_ops ops = image_ops(&image);
     bpcn_memory *memory = NULL;
-    bpcn_status status = store_load(&ops, "image", &memory, NULL);
+    bpcn_status status = memory_load(&ops, "image", &memory, NULL);
     if (status == BPCN_OK)
         *sum = state_sum(memory);
     REQUIRE((memory != NULL) == (status == BPCN_OK));
@@ -407,9 +407,9 @@ static void try_deletes(void)
     size_t n;
     bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
-    REQUIRE(store_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
-    REQUIRE(model_commit(memory->model, &change) == BPCN_OK);
-    store_info(memory, &info);
+    REQUIRE(memory_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
+    REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
+    store_info(memory->store, &memory->contents, &info);
     bpcn_memory_free(memory);
     unsigned char *bytes = read_whole(scratch("deletes"), &n), *record = bytes + info.snapshot_bytes;
     for (int i = 0; i < 3; i++) {

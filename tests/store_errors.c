@@ -95,16 +95,16 @@ static int run(const char *path, struct fault *fault, bpcn_sync sync)
     how.create = &o;
     how.threads = 1;
     how.sync = sync;
-    bpcn_status status = store_open(&seam.ops, path, &how, &memory);
+    bpcn_status status = memory_open(&seam.ops, path, &how, &memory);
     REQUIRE(is_clean(status));
     if (status == BPCN_OK) {
         make_steps(memory, fault, sync, begun + 3);
         check_checkpoint(memory);
         make_steps(memory, fault, sync, begun + 3);
-        REQUIRE(is_clean(store_save(&seam.ops, memory, scratch("saved"))));
+        REQUIRE(is_clean(memory_save(&seam.ops, memory, scratch("saved"))));
         REQUIRE(is_clean(bpcn_memory_close(memory)));
     }
-    status = store_load(&seam.ops, path, &copy, &info);
+    status = memory_load(&seam.ops, path, &copy, &info);
     REQUIRE(is_clean(status));
     if (status == BPCN_OK)
         REQUIRE(session_find(copy, acknowledged, begun) >= 0);
@@ -124,7 +124,7 @@ static void check_afterwards(const char *path)
         REQUIRE(acknowledged == 0);
         return;
     }
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     REQUIRE(session_find(memory, acknowledged, begun) >= 0);
     bpcn_memory_free(memory);
     if (access(scratch("saved"), F_OK) == 0)
@@ -147,7 +147,7 @@ static void prepare(const char *path, int torn)
         return;
     how.create = &o;
     how.threads = 1;
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     while (acknowledged < 4) {
         REQUIRE(session_call(memory, acknowledged, &made) == BPCN_OK);
         acknowledged += made;

@@ -64,7 +64,7 @@ static void child(const char *path, struct plan *plan, uint64_t step, int pipe_e
     how.threads = 1; /* the same bits want the same number of threads */
     how.sync = plan->seed % 3 == 0 ? BPCN_SYNC_CALL : BPCN_SYNC_EACH;
     how.checkpoint_bytes = plan->seed % 5 == 0 ? 700 : 0;
-    REQUIRE(store_open(&seam.ops, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&seam.ops, path, &how, &memory) == BPCN_OK);
     for (;;) {
         size_t made = 0;
         if (next_random(&plan->seed) % 6 == 0)

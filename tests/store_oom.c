@@ -83,7 +83,7 @@ static bpcn_memory *open_it(int read_only)
     bpcn_open_options_default(&how, sizeof how);
     how.threads = 1;
     how.read_only = read_only;
-    return store_open(&quick, path, &how, &memory) == BPCN_OK ? memory : NULL;
+    return memory_open(&quick, path, &how, &memory) == BPCN_OK ? memory : NULL;
 }
 
 static bpcn_status call_create(bpcn_memory *memory)
@@ -95,7 +95,7 @@ static bpcn_status call_create(bpcn_memory *memory)
     (void)memory;
     how.create = &o;
     unlink(scratch("created"));
-    bpcn_status status = store_open(&quick, scratch("created"), &how, &made);
+    bpcn_status status = memory_open(&quick, scratch("created"), &how, &made);
     bpcn_memory_free(made);
     REQUIRE((access(scratch("created"), F_OK) == 0) == (status == BPCN_OK));
     return status;
@@ -142,14 +142,14 @@ static bpcn_status call_checkpoint(bpcn_memory *memory)
 
 static bpcn_status call_save(bpcn_memory *memory)
 {
-    return store_save(&quick, memory, scratch("saved"));
+    return memory_save(&quick, memory, scratch("saved"));
 }
 
 static bpcn_status call_load(bpcn_memory *memory)
 {
     bpcn_memory *copy = NULL;
     (void)memory;
-    bpcn_status status = store_load(&quick, path, &copy, NULL);
+    bpcn_status status = memory_load(&quick, path, &copy, NULL);
     REQUIRE((copy != NULL) == (status == BPCN_OK));
     bpcn_memory_free(copy);
     return status;
@@ -224,11 +224,11 @@ static void attack_taking_back(void)
     REQUIRE(memory != NULL);
     uint32_t sum = state_sum(memory);
     for (long k = 0, reached = 1; reached; k++) {
-        REQUIRE(model_commit(memory->model, &change) == BPCN_OK);
-        memory->model->particles[0].top_variance = -1;
+        REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
+        memory->contents.model->particles[0].top_variance = -1;
         allocations = 0;
         fail_at = k;
-        bpcn_status status = store_finish(memory, BPCN_OK, NULL);
+        bpcn_status status = store_finish(memory->store, &memory->contents, BPCN_OK, NULL);
         fail_at = -1;
         reached = allocations > k;
         REQUIRE(status == (reached ? BPCN_NO_MEMORY : BPCN_NUMERIC));
@@ -254,7 +254,7 @@ static void limit_of(const char *name, const bpcn_options *o, int records)
     how.create = o;
     how.threads = 1;
     unlink(scratch("small"));
-    REQUIRE(store_open(&quick, scratch("small"), &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, scratch("small"), &how, &memory) == BPCN_OK);
     for (int i = 0; i < records; i++)
         REQUIRE(bpcn_memory_forget(memory, 0.1) == BPCN_OK);
     bpcn_memory_free(memory);
@@ -262,7 +262,7 @@ static void limit_of(const char *name, const bpcn_options *o, int records)
     __real_free(read_whole(scratch("small"), &n));
     REQUIRE(n < 1000000);
     most_bytes = live_bytes;
-    REQUIRE(store_load(&quick, scratch("small"), &memory, NULL) == BPCN_OK);
+    REQUIRE(memory_load(&quick, scratch("small"), &memory, NULL) == BPCN_OK);
     bpcn_memory_free(memory);
     printf("store_oom: a file of %zu bytes (%s) made the loader use %zu\n", n, name, most_bytes - before);
     REQUIRE(most_bytes - before <= n + 16000000);
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     o.resample = 0;
     how.create = &o;
     how.threads = 1;
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     for (uint64_t i = 0; i < 2; i++)
         REQUIRE(write_row(memory, i) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note", 6) == BPCN_OK);
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
     bpcn_memory_free(memory);
     o = session_options();
     unlink(path);
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     bpcn_memory_free(memory);
     attack_taking_back();
     REQUIRE(live_count == 0);

@@ -18,7 +18,7 @@ static void make(const char *folder, const char *name, const bpcn_options *o, ui
     snprintf(path, sizeof path, "%s/%s", folder, name);
     unlink(path);
     how.create = o;
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     for (uint64_t i = 0; i < steps; i += made)
         REQUIRE(session_call(memory, i, &made) == BPCN_OK);
     if (fold)

@@ -101,7 +101,7 @@ static bpcn_status do_write(struct scene *s)
 
 static bpcn_status do_write_adam(struct scene *s)
 {
-    s->memory->model->options.minimizer = BPCN_ADAM;
+    s->memory->contents.model->options.minimizer = BPCN_ADAM;
     return bpcn_memory_write(s->memory, s->x, 1, NULL);
 }
 
@@ -143,13 +143,13 @@ static bpcn_status do_read_modes(struct scene *s)
 
 static bpcn_status do_read_adam_whole(struct scene *s)
 {
-    s->memory->model->options.minimizer = BPCN_ADAM;
+    s->memory->contents.model->options.minimizer = BPCN_ADAM;
     return bpcn_memory_read(s->memory, s->x, NULL, ROWS, NULL, s->out, s->info);
 }
 
 static bpcn_status do_read_adam_masked(struct scene *s)
 {
-    s->memory->model->options.minimizer = BPCN_ADAM;
+    s->memory->contents.model->options.minimizer = BPCN_ADAM;
     return bpcn_memory_read(s->memory, s->x, s->known, ROWS, NULL, s->out, s->info);
 }
 
@@ -324,7 +324,7 @@ static void a_long_write_survives_every_failed_allocation(void **state)
         failing_at = 0;
         failed = asked >= k;
         assert_true(status == BPCN_OK ? info.written == MANY : status == BPCN_NO_MEMORY && info.written < MANY);
-        assert_int_equal(s->memory->model->writes, 2 + info.written);
+        assert_int_equal(s->memory->contents.model->writes, 2 + info.written);
         assert_int_equal(live_count, held);
         scene_free(s);
     }

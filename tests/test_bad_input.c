@@ -426,7 +426,7 @@ static void huge_queries_fail_cleanly_or_are_answered(void **state)
             for (size_t j = 0; j < 2 * DIM; j++)
                 x[j] = j % 2 ? size : -size;
             assert_ok(bpcn_memory_set_minimizer(s->memory, (bpcn_minimizer)minimizer));
-            s->memory->model->options.rounds = 2;
+            s->memory->contents.model->options.rounds = 2;
             bpcn_status status = bpcn_memory_read(s->memory, x, NULL, 2, NULL, s->out, NULL);
             assert_true(status == BPCN_OK || status == BPCN_NUMERIC || (size > 1e15f && status == BPCN_INVALID));
             for (size_t j = 0; status == BPCN_OK && j < 2 * DIM; j++)

@@ -56,7 +56,7 @@ static struct scene scene_create(bpcn_activation activation, size_t layers, size
     s.memory = make_memory(o);
     randomize(s.memory, &dice, 0.5);
     s.naive = naive_of(s.memory);
-    s.code_dim = s.memory->model->code_dim;
+    s.code_dim = s.memory->contents.model->code_dim;
     s.x = room(ROWS * DIM, sizeof *s.x);
     s.codes = room(ROWS * s.code_dim, sizeof *s.codes);
     dice_normals(&dice, ROWS * DIM, 1, s.x);
@@ -89,7 +89,8 @@ static void evaluate(const struct scene *s, size_t setting, const double *x, con
     bpcn_read_options_default(&request.options, sizeof request.options);
     request.options.objective = settings[setting].objective;
     request.options.noise = settings[setting].noise;
-    assert_ok(core_for(s->memory->model)->energy(s->memory->model, &request));
+    struct shard shard = shard_of(s->memory);
+    assert_ok(core_for(shard.model)->energy(&shard, NULL, &request));
 }
 
 /* Row i as naive.c wants it, under the setting. */

@@ -200,7 +200,7 @@ static void converged_says_whether_the_minimiser_came_to_rest(void **state)
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 1);
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
-    s->memory->model->options.adam_steps = 3; /* cannot arrive */
+    s->memory->contents.model->options.adam_steps = 3; /* cannot arrive */
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, NULL, codes, info));
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 0);
@@ -246,7 +246,7 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_LBFGS));
     assert_ok(bpcn_memory_infer(s->memory, rows, known, STORED, &paper, codes, ours));
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
-    s->memory->model->options.rounds = 2;
+    s->memory->contents.model->options.rounds = 2;
     assert_ok(bpcn_memory_infer(s->memory, rows, known, STORED, &paper, codes, adam));
     for (size_t i = 0; i < STORED; i++)
         if (!(ours[i].energy <= adam[i].energy + 1e-3)) {

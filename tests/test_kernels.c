@@ -4,7 +4,7 @@
 #include "core.h"
 #include "gemm.h"
 #include "gram.h"
-#include "memory.h"
+#include "handle.h"
 #include "particle.h"
 #include "sweep.h"
 #include "team.h"
@@ -324,8 +324,8 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     bpcn_options o = network(DIM, 1, (size_t[]){WIDTH});
     o.sigma_x = 0.05;
     bpcn_memory *m = make_memory(o);
-    struct layer *layer = &m->model->particles[0].layer[0];
-    struct update *update = update_create(m->model);
+    struct layer *layer = &m->contents.model->particles[0].layer[0];
+    struct update *update = update_create(m->contents.model);
     struct gram *followed = gram_create(WIDTH, DIM, NULL), *fresh = gram_create(WIDTH, DIM, NULL);
     float pull[WIDTH], again[WIDTH];
     gram_fill(followed, layer);
@@ -333,7 +333,7 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     for (uint32_t i = 0; i < UPDATES; i++) {
         float *x = numbers(DIM, 3 * i + 1), *code = numbers(WIDTH, 3 * i + 2);
         gram_aim(followed, layer, x);
-        particle_update(m->model, &m->model->particles[0], x, code, 1, update);
+        particle_update(m->contents.model, &m->contents.model->particles[0], x, code, 1, update);
         free(x);
         free(code);
     }

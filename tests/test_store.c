@@ -19,7 +19,7 @@
 static void change_all_kinds(bpcn_memory *m)
 {
     float rows[3 * 64];
-    size_t dim = m->model->width[0];
+    size_t dim = m->contents.model->width[0];
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(write_row(m, i), BPCN_OK);
     for (size_t i = 0; i < 3; i++)
@@ -77,7 +77,7 @@ static void saved_and_loaded_memory_is_the_same_to_the_bit(void **state)
         for (size_t l = o.layers; l < BPCN_MAX_LAYERS; l++)
             back.hidden[l] = o.hidden[l]; /* widths of layers that do not exist are not kept */
         assert_memory_equal(&o, &back, sizeof o);
-        copy->model->options.threads = 1; /* the same bits want the same number of threads */
+        copy->contents.model->options.threads = 1; /* the same bits want the same number of threads */
         assert_int_equal(write_row(m, 99), write_row(copy, 99));
         assert_true(same_state(m, copy));
         bpcn_memory_free(m);
@@ -344,8 +344,8 @@ static void note_is_kept_and_can_be_taken_away(void **state)
     assert_int_equal(bpcn_memory_set_note(m, longest, BPCN_MAX_NOTE), BPCN_OK);
     bpcn_memory_free(m);
     m = reopen(scratch("note"));
-    assert_int_equal(m->note_bytes, BPCN_MAX_NOTE);
-    assert_memory_equal(m->note, longest, BPCN_MAX_NOTE);
+    assert_int_equal(m->contents.note_bytes, BPCN_MAX_NOTE);
+    assert_memory_equal(m->contents.note, longest, BPCN_MAX_NOTE);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
     assert_int_equal(bpcn_memory_set_note(m, NULL, 0), BPCN_OK);
     bpcn_memory_free(m);
@@ -375,12 +375,12 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
         assert_int_equal(info.written, 0);
         assert_int_equal(state_sum(m), before);
     }
-    m->model->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
+    m->contents.model->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
     struct change change = {
         .kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
-    assert_int_equal(model_commit(m->model, &change), BPCN_OK);
+    assert_int_equal(store_append(m->store, &m->contents, &change), BPCN_OK);
     size_t lost = 0;
-    assert_int_equal(store_finish(m, BPCN_OK, &lost), BPCN_NUMERIC);
+    assert_int_equal(store_finish(m->store, &m->contents, BPCN_OK, &lost), BPCN_NUMERIC);
     assert_int_equal(lost, 1);
     if (status != BPCN_OK)
         assert_int_equal(state_sum(m), before);
@@ -413,17 +413,17 @@ static void state_that_no_file_may_hold_is_not_saved(void **state)
     bpcn_options o = small_options();
     bpcn_memory *m = create_plain(&o), *file = create_file(scratch("unsound"), &o, BPCN_SYNC_EACH);
     (void)state;
-    m->model->particles[0].top_variance = INFINITY;
-    file->model->particles[0].top_variance = INFINITY;
+    m->contents.model->particles[0].top_variance = INFINITY;
+    file->contents.model->particles[0].top_variance = INFINITY;
     assert_int_equal(bpcn_memory_save(m, scratch("never")), BPCN_NUMERIC);
     assert_int_equal(access(scratch("never"), F_OK), -1);
     assert_int_equal(bpcn_memory_checkpoint(file), BPCN_NUMERIC);
     struct change change = {
         .kind = CHANGE_WRITE, .rows = 1, .x = (float[5]){0}, .codes = (float[7]){NAN}, .log_weights = (double[1]){0}};
-    assert_int_equal(model_commit(file->model, &change), BPCN_NUMERIC);
+    assert_int_equal(store_append(file->store, &file->contents, &change), BPCN_NUMERIC);
     change.codes = (float[7]){0};
     change.log_weights = (double[1]){NAN};
-    assert_int_equal(model_commit(file->model, &change), BPCN_NUMERIC);
+    assert_int_equal(store_append(file->store, &file->contents, &change), BPCN_NUMERIC);
     bpcn_memory_free(m);
     bpcn_memory_free(file);
     assert_int_equal(bpcn_file_check(scratch("unsound"), NULL, NULL), BPCN_OK);

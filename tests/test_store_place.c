@@ -179,10 +179,10 @@ static void change_that_cannot_be_taken_back_from_the_file_ends_writing(void **s
     (void)state;
     ops.truncate = fail_truncate;
     how.create = &o;
-    assert_int_equal(store_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
-    assert_int_equal(model_commit(m->model, &change), BPCN_OK);
-    m->model->particles[0].top_variance = NAN;
-    assert_int_equal(store_finish(m, BPCN_OK, NULL), BPCN_IO);
+    assert_int_equal(memory_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
+    assert_int_equal(store_append(m->store, &m->contents, &change), BPCN_OK);
+    m->contents.model->particles[0].top_variance = NAN;
+    assert_int_equal(store_finish(m->store, &m->contents, BPCN_OK, NULL), BPCN_IO);
     assert_int_equal(write_row(m, 1), BPCN_IO);
     bpcn_memory_free(m);
     assert_int_equal(bpcn_file_check(scratch("uncut"), NULL, NULL), BPCN_OK);
@@ -214,10 +214,10 @@ static void file_that_others_keep_replacing_is_busy(void **state)
     ops.find = find_other;
     unsettled = temporary;
     how.create = &o;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(memory_open(&ops, path, &how, &m), BPCN_BUSY);
     bpcn_memory_free(create_file(path, &o, BPCN_SYNC_EACH));
     unsettled = path;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(memory_open(&ops, path, &how, &m), BPCN_BUSY);
 }
 
 /* Reading the log finds that a writer has just cut it off, or (`lying`) that the file only says so. */
@@ -247,17 +247,17 @@ static void log_cut_off_while_it_is_read_ends_there(void **state)
     bpcn_file_info info = empty_info();
     bpcn_memory *m = create_file(scratch("cut"), &o, BPCN_SYNC_EACH), *copy;
     (void)state;
-    store_info(m, &info);
+    store_info(m->store, &m->contents, &info);
     cut_at = info.snapshot_bytes;
     assert_int_equal(write_row(m, 1), BPCN_OK);
     bpcn_memory_free(m);
     ops.read = read_cut;
     ops.status = status_cut;
-    assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_OK);
+    assert_int_equal(memory_load(&ops, scratch("cut"), &copy, &info), BPCN_OK);
     assert_int_equal(info.records, 0);
     bpcn_memory_free(copy);
     for (lying = 1, looks = 0; lying <= 2; lying++, looks = 0) /* then it is an error, not a torn end */
-        assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_IO);
+        assert_int_equal(memory_load(&ops, scratch("cut"), &copy, &info), BPCN_IO);
 }
 
 static const char *wanted;
@@ -284,7 +284,7 @@ static void file_made_by_another_at_the_same_time_is_not_replaced(void **state)
     wanted = path;
     ops.open = open_too_late;
     how.create = &o;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(memory_open(&ops, path, &how, &m), BPCN_BUSY);
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_size, 0);
 }

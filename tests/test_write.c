@@ -212,28 +212,28 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     bpcn_options o = small_network(1);
     o.precision = BPCN_FLOAT64;
     bpcn_memory *m = make_memory(o);
-    struct particle *particle = &m->model->particles[0];
+    struct particle *particle = &m->contents.model->particles[0];
     struct layer *layer = &particle->layer[0];
-    struct gram *gram = gram_create(layer->above, layer->below, NULL);
-    struct update *update = update_create(m->model);
-    struct workspace *work = workspace_create(m->model, 1, 0, NULL);
-    struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .weighing = &the_density};
+    struct gram *gram = gram_create(layer, NULL, NULL);
+    struct update *update = update_create(m->contents.model, NULL);
+    struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
+    struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code};
     pictures(&dice, ROWS, x);
-    gram_fill(gram, layer);
-    update->gram = gram;
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t j = 0; j < PICTURE; j++)
             target[j] = (double)x[i * PICTURE + j];
         dice_normals(&dice, SMALL_CODE, 1, code);
-        gram_aim(gram, layer, target);
-        work->gram = gram;
-        particle_evaluate(m->model, particle, &batch, work, &energy, grad, NULL, NULL);
-        work->gram = NULL;
-        particle_evaluate(m->model, particle, &batch, work, &want, want_grad, NULL, NULL);
+        struct aim aim;
+        assert_int_equal(aim_create(&aim, gram, layer, 1, &row, NULL), 0);
+        struct energy direct = {.model = m->contents.model, .particle = particle, .weighing = &the_density}, by = direct;
+        by.aim = &aim;
+        particle_evaluate(&by, &batch, work, &energy, grad, NULL, NULL);
+        particle_evaluate(&direct, &batch, work, &want, want_grad, NULL, NULL);
         /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
         assert_near(energy, want, 1e-9 * fabs(want));
         assert_near(greatest_difference(SMALL_CODE, grad, want_grad), 0, 1e-9 * greatest_size(SMALL_CODE, want_grad));
-        particle_update(m->model, particle, target, code, 1, update);
+        particle_update(m->contents.model, particle, target, code, 1, 1, (struct following){gram, &aim}, update);
+        aim_free(&aim);
     }
     workspace_free(work);
     update_free(update);
@@ -288,7 +288,7 @@ static void check_resampling(uint64_t seed, size_t *resampled)
     size_t copies[N] = {0};
     double squares = 0;
     for (size_t k = 0; k < N; k++) {
-        const struct particle *mine = &m->model->particles[k], *origin = &plain->model->particles[mine->origin];
+        const struct particle *mine = &m->contents.model->particles[k], *origin = &plain->contents.model->particles[mine->origin];
         squares += weights[k] * weights[k];
         copies[mine->origin]++;
         /* a copy is the particle it descends from, to the bit */
@@ -303,7 +303,7 @@ static void check_resampling(uint64_t seed, size_t *resampled)
         if (drawn) /* systematic: N w rounded down or up, so the mixture's mean stays */
             assert_true(fabs((double)copies[k] - N * weights[k]) < 1);
         else
-            assert_int_equal(m->model->particles[k].origin, k);
+            assert_int_equal(m->contents.model->particles[k].origin, k);
     }
     bpcn_memory_free(plain);
     bpcn_memory_free(m);
@@ -336,7 +336,7 @@ static void even_weights_are_not_resampled(void **state)
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     assert_ok(bpcn_memory_get_weights(m, weights));
     for (size_t k = 0; k < N; k++) {
-        assert_int_equal(m->model->particles[k].origin, k);
+        assert_int_equal(m->contents.model->particles[k].origin, k);
         sum += weights[k];
     }
     assert_true(weights[3] > weights[0]); /* not flattened */
@@ -355,13 +355,13 @@ static void forgetting_after_resampling_returns_to_the_ancestors_prior(void **st
     bpcn_options o = small_network(N);
     o.resample = 1;
     bpcn_memory *m = make_memory(o), *fresh = make_memory(o);
-    const struct particle *ancestor = &fresh->model->particles[2];
+    const struct particle *ancestor = &fresh->contents.model->particles[2];
     pictures(&dice, 1, x);
     assert_ok(bpcn_memory_set_weights(m, weights));
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     assert_ok(bpcn_memory_forget(m, 1));
     for (size_t k = 0; k < N; k++) {
-        const struct particle *p = &m->model->particles[k];
+        const struct particle *p = &m->contents.model->particles[k];
         assert_int_equal(p->origin, 2);
         assert_memory_equal(p->layer[0].mean, ancestor->layer[0].mean, SMALL_FIRST * PICTURE * sizeof(float));
         assert_memory_equal(p->top_mean, ancestor->top_mean, SMALL_SECOND * sizeof(double));

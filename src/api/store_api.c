@@ -1,9 +1,8 @@
 /* The public functions of the memory file: arguments checked, then store.c. */
-#include "store.h"
+#include "handle.h"
 
 #include "checks.h"
 #include "error.h"
-#include "log.h"
 #include "sized.h"
 
 #include <stdlib.h>
@@ -40,6 +39,29 @@ static bpcn_status check_open_options(const bpcn_open_options *given, bpcn_open_
     return BPCN_OK;
 }
 
+bpcn_status memory_open(const struct file_ops *ops, const char *path, const bpcn_open_options *options,
+                        bpcn_memory **memory)
+{
+    struct contents contents;
+    struct store *store;
+    *memory = NULL;
+    bpcn_status status = store_open(ops, path, options, &contents, &store);
+    return status == BPCN_OK ? handle_create(&contents, store, memory) : status;
+}
+
+bpcn_status memory_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info)
+{
+    struct contents contents;
+    *memory = NULL;
+    bpcn_status status = store_load(ops, path, &contents, info);
+    return status == BPCN_OK ? handle_create(&contents, NULL, memory) : status;
+}
+
+bpcn_status memory_save(const struct file_ops *ops, const bpcn_memory *memory, const char *path)
+{
+    return store_save(ops, &memory->contents, path);
+}
+
 bpcn_status bpcn_memory_open(const char *path, const bpcn_open_options *options, bpcn_memory **memory)
 {
     bpcn_open_options checked;
@@ -48,7 +70,7 @@ bpcn_status bpcn_memory_open(const char *path, const bpcn_open_options *options,
         status = check_pointer(path, "the path");
     if (status == BPCN_OK)
         status = check_open_options(options, &checked);
-    return status == BPCN_OK ? store_open(&file_posix, path, &checked, memory) : status;
+    return status == BPCN_OK ? memory_open(&file_posix, path, &checked, memory) : status;
 }
 
 bpcn_status bpcn_memory_load(const char *path, bpcn_memory **memory)
@@ -56,7 +78,7 @@ bpcn_status bpcn_memory_load(const char *path, bpcn_memory **memory)
     bpcn_status status = check_result(memory);
     if (status == BPCN_OK)
         status = check_pointer(path, "the path");
-    return status == BPCN_OK ? store_load(&file_posix, path, memory, NULL) : status;
+    return status == BPCN_OK ? memory_load(&file_posix, path, memory, NULL) : status;
 }
 
 bpcn_status bpcn_memory_save(const bpcn_memory *memory, const char *path)
@@ -64,7 +86,7 @@ bpcn_status bpcn_memory_save(const bpcn_memory *memory, const char *path)
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK)
         status = check_pointer(path, "the path");
-    return status == BPCN_OK ? store_save(&file_posix, memory, path) : status;
+    return status == BPCN_OK ? memory_save(&file_posix, memory, path) : status;
 }
 
 bpcn_status bpcn_memory_sync(bpcn_memory *memory)
@@ -76,17 +98,7 @@ bpcn_status bpcn_memory_sync(bpcn_memory *memory)
 bpcn_status bpcn_memory_checkpoint(bpcn_memory *memory)
 {
     bpcn_status status = check_in_file(memory);
-    return status == BPCN_OK ? store_checkpoint(memory) : status;
-}
-
-bpcn_status bpcn_memory_close(bpcn_memory *memory)
-{
-    if (memory == NULL)
-        return BPCN_OK;
-    bpcn_status status = store_close(memory->store);
-    memory->store = NULL;
-    bpcn_memory_free(memory);
-    return status;
+    return status == BPCN_OK ? store_checkpoint(memory->store, &memory->contents) : status;
 }
 
 bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info)
@@ -99,7 +111,7 @@ bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info
         status = sized_check(&sized_file_info, info);
     if (status != BPCN_OK)
         return status;
-    store_info(memory, &full);
+    store_info(memory->store, &memory->contents, &full);
     sized_give(&sized_file_info, &full, info, info->size);
     return BPCN_OK;
 }
@@ -136,13 +148,13 @@ bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info, bpcn_optio
 bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options)
 {
     bpcn_file_info full;
-    bpcn_memory *memory = NULL;
+    struct contents contents = {NULL, NULL, 0};
     bpcn_status status = check_about(path, info, options);
     if (status == BPCN_OK)
-        status = store_load(&file_posix, path, &memory, &full);
+        status = store_load(&file_posix, path, &contents, &full);
     if (status == BPCN_OK)
-        give_about(&full, &memory->model->options, info, options);
-    bpcn_memory_free(memory);
+        give_about(&full, &contents.model->options, info, options);
+    contents_free(&contents);
     return status;
 }
 
@@ -155,17 +167,13 @@ bpcn_status bpcn_memory_set_note(bpcn_memory *memory, const void *note, size_t b
         return fail(BPCN_INVALID, "the note is NULL");
     if (status != BPCN_OK)
         return status;
-    bpcn_memory copy = {0}; /* made first: what is in the log must not fail afterwards */
-    if (memory_keep_note(&copy, note, bytes) != 0)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    status = model_commit(memory->model, &(struct change){.kind = CHANGE_NOTE, .note = note, .note_bytes = bytes});
-    void *other = status == BPCN_OK ? memory->note : copy.note;
-    if (status == BPCN_OK) {
-        memory->note = copy.note;
-        memory->note_bytes = bytes;
-    }
-    free(other);
-    return store_finish(memory, status, NULL);
+    struct edit edit;
+    status = edit_begin(&edit, memory, CHANGE_NOTE);
+    if (status != BPCN_OK)
+        return status;
+    status = edit_make(&edit, &(struct change){.kind = CHANGE_NOTE, .note = note, .note_bytes = bytes});
+    status = edit_end(&edit, status, NULL);
+    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
 }
 
 bpcn_status bpcn_memory_get_note(const bpcn_memory *memory, void *note, size_t room, size_t *bytes)
@@ -175,9 +183,9 @@ bpcn_status bpcn_memory_get_note(const bpcn_memory *memory, void *note, size_t r
         return fail(BPCN_INVALID, "the pointer for the note or for its length is NULL");
     if (status != BPCN_OK)
         return status;
-    *bytes = memory->note_bytes;
+    *bytes = memory->contents.note_bytes;
     size_t copied = room < *bytes ? room : *bytes;
     if (copied > 0)
-        memcpy(note, memory->note, copied);
+        memcpy(note, memory->contents.note, copied);
     return BPCN_OK;
 }

@@ -1,46 +1,69 @@
 /* The door to BLAS and LAPACK: see linalg.h for shapes. */
 #include "linalg.h"
 
+#include "kernels.h"
+
 #include <cblas.h>
 #include <string.h>
 
-/* Longer vectors go piece by piece, and single rows through their weights row by row: BLAS would wake
-   threads of its own, which then keep turning beside those of the team. */
-enum { PIECE = 8192 };
-
-static int piece(size_t n, size_t first)
-{
-    return (int)(n - first < PIECE ? n - first : PIECE);
-}
-
 double dot_f32(size_t n, const float *x, const float *y)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i += PIECE)
-        sum += (double)cblas_sdot(piece(n, i), x + i, 1, y + i, 1);
-    return sum;
+    return kernels_chosen()->dot_f32(n, x, y);
 }
 
 double dot_f64(size_t n, const double *x, const double *y)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i += PIECE)
-        sum += cblas_ddot(piece(n, i), x + i, 1, y + i, 1);
-    return sum;
+    return kernels_chosen()->dot_f64(n, x, y);
 }
 
 void axpy_f32(size_t n, double a, const float *x, float *y)
 {
-    for (size_t i = 0; i < n; i += PIECE)
-        cblas_saxpy(piece(n, i), (float)a, x + i, 1, y + i, 1);
+    kernels_chosen()->axpy_f32(n, (float)a, x, y);
 }
 
 void axpy_f64(size_t n, double a, const double *x, double *y)
 {
-    for (size_t i = 0; i < n; i += PIECE)
-        cblas_daxpy(piece(n, i), a, x + i, 1, y + i, 1);
+    kernels_chosen()->axpy_f64(n, a, x, y);
 }
 
+double dot_wide_f32(size_t n, const float *x, const float *y)
+{
+    return kernels_chosen()->dot_wide_f32(n, x, y);
+}
+
+double dot_wide_f64(size_t n, const double *x, const double *y)
+{
+    return dot_f64(n, x, y);
+}
+
+void dot_four_f32(size_t n, size_t stride, const float *rows, const float *z, float *f)
+{
+    kernels_chosen()->dot_four_f32(n, stride, rows, z, f);
+}
+
+void dot_four_f64(size_t n, size_t stride, const double *rows, const double *z, double *f)
+{
+    kernels_chosen()->dot_four_f64(n, stride, rows, z, f);
+}
+
+void add_four_f32(size_t n, size_t stride, const float *rows, const float *z, float *out)
+{
+    kernels_chosen()->add_four_f32(n, stride, rows, z, out);
+}
+
+void add_four_f64(size_t n, size_t stride, const double *rows, const double *z, double *out)
+{
+    kernels_chosen()->add_four_f64(n, stride, rows, z, out);
+}
+
+void both_four(size_t n, size_t stride, const double *rows, const double *own, const double *z, double *sum,
+               double *out)
+{
+    kernels_chosen()->both_four(n, stride, rows, own, z, sum, out);
+}
+
+/* A single row goes through its weights row by row: BLAS would wake threads of its own, which then keep
+   turning beside those of the team. */
 void matmul_f32(size_t n, size_t above, size_t below, const float *z, const float *weights, float *out)
 {
     int a = (int)above, b = (int)below;
@@ -81,20 +104,9 @@ void rank_update_f64(size_t n, size_t above, size_t below, const double *c, cons
         cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, a, b, (int)n, 1, c, a, e, b, 1, weights, b);
 }
 
-enum { LANES = 8 }; /* independent sums, so that the compiler may use vector registers */
-
 double sum_of_squares_f32(size_t n, const float *x)
 {
-    double lane[LANES] = {0}, rest = 0;
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t j = 0; j < LANES; j++)
-            lane[j] += (double)x[i + j] * (double)x[i + j];
-    for (; i < n; i++)
-        rest += (double)x[i] * (double)x[i];
-    for (size_t j = 0; j < LANES; j++)
-        rest += lane[j];
-    return rest;
+    return dot_wide_f32(n, x, x);
 }
 
 double sum_of_squares_f64(size_t n, const double *x)

@@ -1,5 +1,5 @@
 /*
- * The only door to BLAS and LAPACK, and the few dense kernels of our own. All matrices are
+ * The only door to BLAS and LAPACK, and sums of products by kernels of our own. All matrices are
  * row-major and dense; widths are below 2^24 and row counts below 2^31, so they fit BLAS's int.
  */
 #ifndef BPCN_LINALG_H
@@ -25,6 +25,34 @@ void axpy_f64(size_t n, double a, const double *x, double *y);
 /* |x|^2, every product and sum in double: energies of 10,000s are compared to 1e-3. */
 double sum_of_squares_f32(size_t n, const float *x);
 double sum_of_squares_f64(size_t n, const double *x);
+
+/* x . y, every product and sum in double */
+double dot_wide_f32(size_t n, const float *x, const float *y);
+double dot_wide_f64(size_t n, const double *x, const double *y);
+
+/* f_k = row_k . z for four rows `stride` apart */
+void dot_four_f32(size_t n, size_t stride, const float *rows, const float *z, float *f);
+void dot_four_f64(size_t n, size_t stride, const double *rows, const double *z, double *f);
+
+/* out [n] += z_0 row_0 + .. + z_3 row_3, rows `stride` apart */
+void add_four_f32(size_t n, size_t stride, const float *rows, const float *z, float *out);
+void add_four_f64(size_t n, size_t stride, const double *rows, const double *z, double *out);
+
+/* Both at once: sum_k += row_k . z and out [n] += own_0 row_0 + .. + own_3 row_3 */
+void both_four(size_t n, size_t stride, const double *rows, const double *own, const double *z, double *sum,
+               double *out);
+
+/* Without a suffix: by the type that x, z or the rows point to, as in <tgmath.h>. */
+#define matmul(n, above, below, z, weights, out)                                                                       \
+    _Generic(*(z), float : matmul_f32, double : matmul_f64)(n, above, below, z, weights, out)
+#define dot(n, x, y) _Generic(*(x), float : dot_f32, double : dot_f64)(n, x, y)
+#define dot_wide(n, x, y) _Generic(*(x), float : dot_wide_f32, double : dot_wide_f64)(n, x, y)
+#define dot_four(n, stride, rows, z, f)                                                                                \
+    _Generic(*(rows), float : dot_four_f32, double : dot_four_f64)(n, stride, rows, z, f)
+#define add_four(n, stride, rows, z, out)                                                                              \
+    _Generic(*(rows), float : add_four_f32, double : add_four_f64)(n, stride, rows, z, out)
+#define axpy(n, a, x, y) _Generic(*(x), float : axpy_f32, double : axpy_f64)(n, a, x, y)
+#define sum_of_squares(n, x) _Generic(*(x), float : sum_of_squares_f32, double : sum_of_squares_f64)(n, x)
 
 /* out [n x n] += rows [n x width] rows', the upper triangle only */
 void add_gram(size_t n, size_t width, const double *rows, double *out);

@@ -5,60 +5,17 @@
 #include "sweep.h"
 
 #include "linalg.h"
-#include "per_cpu.h"
 
 #include <string.h>
 
-typedef real vector __attribute__((vector_size(32), aligned(sizeof(real))));
-
 enum {
-    LANES = 32 / sizeof(real), /* of one vector */
-    COLUMNS = 64,              /* shares of columns are multiples of this: a few cache lines */
-    ROWS = 16                  /* rows of a root's share */
+    COLUMNS = 64, /* shares of columns are multiples of this: a few cache lines */
+    ROWS = 16     /* rows of a root's share */
 };
 
 size_t sweep_scratch(size_t width, size_t parts)
 {
     return (parts + 1) * width;
-}
-
-/* out [n] += z_0 row_0 + .. + z_3 row_3, rows `stride` apart */
-PER_CPU static void add_four(size_t n, size_t stride, const real *rows, const real *z, real *restrict out)
-{
-    const real *a = rows, *b = a + stride, *c = b + stride, *d = c + stride;
-    const real za = z[0], zb = z[1], zc = z[2], zd = z[3];
-    for (size_t j = 0; j < n; j++)
-        out[j] += (za * a[j] + zb * b[j]) + (zc * c[j] + zd * d[j]);
-}
-
-PER_CPU static void add_one(size_t n, const real *row, real z, real *restrict out)
-{
-    for (size_t j = 0; j < n; j++)
-        out[j] += z * row[j];
-}
-
-/* f_k = row_k . z for four rows `stride` apart */
-PER_CPU static void dot_four(size_t n, size_t stride, const real *rows, const real *z, real *f)
-{
-    vector sum[4][2] = {{{0}}};
-    size_t j = 0;
-    for (; j + 2 * LANES <= n; j += 2 * LANES) {
-        const vector *v = (const vector *)(z + j);
-        _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
-        {
-            const vector *r = (const vector *)(rows + k * stride + j);
-            sum[k][0] += r[0] * v[0];
-            sum[k][1] += r[1] * v[1];
-        }
-    }
-    for (size_t k = 0; k < 4; k++) {
-        vector total = sum[k][0] + sum[k][1];
-        f[k] = 0;
-        for (size_t i = 0; i < LANES; i++)
-            f[k] += total[i];
-        for (size_t i = j; i < n; i++)
-            f[k] += rows[k * stride + i] * z[i];
-    }
 }
 
 struct mean_job {
@@ -80,7 +37,7 @@ static void error_part(void *context, size_t part, size_t parts)
     for (; i + 4 <= m->above; i += 4)
         add_four(n, m->below, m->mean + i * m->below + first, m->z + i, error);
     for (; i < m->above; i++)
-        add_one(n, m->mean + i * m->below + first, m->z[i], error);
+        axpy(n, (double)m->z[i], m->mean + i * m->below + first, error);
     for (size_t j = 0; j < n; j++)
         error[j] = m->known == NULL || m->known[first + j] ? m->target[first + j] - error[j] : 0;
 }
@@ -119,7 +76,7 @@ static void add_part(void *context, size_t part, size_t parts)
     size_t first, last;
     team_share(m->above, 4, part, parts, &first, &last);
     for (size_t i = first; i < last; i++)
-        add_one(m->below, m->error, m->gain[i], m->mean + i * m->below);
+        axpy(m->below, (double)m->gain[i], m->error, m->mean + i * m->below);
 }
 
 void sweep_add(struct team *team, size_t above, size_t below, const real *gain, const real *error, real *mean)
@@ -166,7 +123,7 @@ static void root_part(void *context, size_t part, size_t parts)
             root_four(r, i, spread);
         for (; i < last; i++) {
             r->f[i] = (real)dot(n - i, r->root + i * n + i, r->z + i);
-            add_one(n - i, r->root + i * n + i, r->f[i], spread + i);
+            axpy(n - i, (double)r->f[i], r->root + i * n + i, spread + i);
         }
     }
 }

@@ -56,13 +56,13 @@ static void use(const uint8_t *data, size_t size, uint32_t loaded)
     image.length = size;
     struct file_ops ops = image_ops(&image);
     how.threads = 1;
-    require(store_open(&ops, "image", &how, &memory) == BPCN_OK);
+    require(memory_open(&ops, "image", &how, &memory) == BPCN_OK);
     require(sum_of(memory) == loaded);
     require(bpcn_memory_set_note(memory, "fuzz", 4) == BPCN_OK);
     bpcn_status status = bpcn_memory_forget(memory, 0.5);
     uint32_t sum = sum_of(memory);
     require(bpcn_memory_close(memory) == BPCN_OK);
-    bpcn_status again = store_load(&ops, "image", &memory, NULL);
+    bpcn_status again = memory_load(&ops, "image", &memory, NULL);
     require(again == BPCN_OK);
     require(status == BPCN_OK && sum_of(memory) == sum);
     bpcn_memory_free(memory);
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct file_ops ops = image_ops(&image);
     bpcn_memory *memory = NULL;
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = store_load(&ops, "image", &memory, &info);
+    bpcn_status status = memory_load(&ops, "image", &memory, &info);
     require((memory != NULL) == (status == BPCN_OK));
     if (status != BPCN_OK)
         return 0;

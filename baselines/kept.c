@@ -1,5 +1,5 @@
 /* The list of observations and the distance between two of them. */
-#include "store.h"
+#include "kept.h"
 
 #include "error.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bpcn_status grow(struct store *s, size_t rows)
+static bpcn_status grow(struct kept *s, size_t rows)
 {
     size_t room = s->room ? s->room : 16, entry = s->bytes ? 1 : sizeof(float);
     while (room < rows)
@@ -34,7 +34,7 @@ static unsigned char level_of(float x)
     return scaled <= 0 ? 0 : scaled >= 255 ? 255 : (unsigned char)scaled;
 }
 
-static void put(struct store *s, size_t at, const float *x)
+static void put(struct kept *s, size_t at, const float *x)
 {
     if (!s->bytes) {
         memcpy(s->values + at * s->dim, x, s->dim * sizeof *x);
@@ -44,7 +44,7 @@ static void put(struct store *s, size_t at, const float *x)
         s->levels[at * s->dim + j] = level_of(x[j]);
 }
 
-bpcn_status store_append(struct store *s, const float *x, size_t n)
+bpcn_status kept_append(struct kept *s, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         size_t at = s->count;
@@ -62,18 +62,18 @@ bpcn_status store_append(struct store *s, const float *x, size_t n)
     return BPCN_OK;
 }
 
-void store_free(struct store *s)
+void kept_free(struct kept *s)
 {
     free(s->values);
     free(s->levels);
 }
 
-size_t store_bytes(const struct store *s)
+size_t kept_bytes(const struct kept *s)
 {
     return s->count * s->dim * (s->bytes ? 1 : sizeof(float));
 }
 
-const float *store_row(const struct store *s, size_t i, float *buffer)
+const float *kept_row(const struct kept *s, size_t i, float *buffer)
 {
     if (!s->bytes)
         return s->values + i * s->dim;

@@ -1,0 +1,64 @@
+/*
+ * The inner loops of the library: one source (kernel_set.c) in plain C with vector types, compiled once
+ * for each kind of CPU; which set runs is chosen once, at run time.
+ *
+ * All sets add the same numbers in the same order, whatever the width of their vectors. They differ in
+ * one thing only: whether a product is rounded before it is added. avx2 and avx512 do not round it (nor
+ * does portable on aarch64, whose vectors have the same multiply-add), so these give the same bits;
+ * portable on x86-64 rounds it.
+ */
+#ifndef BPCN_KERNELS_H
+#define BPCN_KERNELS_H
+
+#include "bayespcn.h"
+
+enum {
+    LINE_BYTES = 64,    /* of a panel's row (gemm.h), and of the partial sums of a product */
+    MOST_TILE_ROWS = 12 /* of any set */
+};
+
+struct kernels {
+    const char *name;
+    size_t tile_rows; /* of the largest tile */
+
+    /* out [rows x a line] = a [count x rows]' b [count x a line], added to what is there if `add`; out's
+       rows are `columns` apart. */
+    void (*tile_f32)(size_t rows, size_t count, const float *a, const float *b, int add, float *out, size_t columns);
+    void (*tile_f64)(size_t rows, size_t count, const double *a, const double *b, int add, double *out, size_t columns);
+
+    /* x . y. float32: sums of up to 128 products in float32, their sum in double. */
+    double (*dot_f32)(size_t n, const float *x, const float *y);
+    double (*dot_f64)(size_t n, const double *x, const double *y);
+    double (*dot_wide_f32)(size_t n, const float *x, const float *y); /* products and sums in double */
+
+    /* f_k = row_k . z for four rows `stride` apart */
+    void (*dot_four_f32)(size_t n, size_t stride, const float *rows, const float *z, float *f);
+    void (*dot_four_f64)(size_t n, size_t stride, const double *rows, const double *z, double *f);
+
+    /* y += a x */
+    void (*axpy_f32)(size_t n, float a, const float *x, float *y);
+    void (*axpy_f64)(size_t n, double a, const double *x, double *y);
+
+    /* out [n] += z_0 row_0 + .. + z_3 row_3, rows `stride` apart */
+    void (*add_four_f32)(size_t n, size_t stride, const float *rows, const float *z, float *out);
+    void (*add_four_f64)(size_t n, size_t stride, const double *rows, const double *z, double *out);
+
+    /* Both from one pass over four rows of a symmetric matrix: sum_k += row_k . z and
+       out [n] += own_0 row_0 + .. + own_3 row_3 */
+    void (*both_four)(size_t n, size_t stride, const double *rows, const double *own, const double *z, double *sum,
+                      double *out);
+
+    /* z = x Phi(x) and its slope, within 3e-7 */
+    void (*gelu)(size_t n, const float *x, float *z, float *slope);
+};
+
+/* The set that BPCN_KERNELS names, otherwise the best that this CPU has; chosen at the first call. */
+const struct kernels *kernels_chosen(void);
+
+/* BPCN_INVALID when BPCN_KERNELS names a set that does not exist or that this CPU lacks. */
+bpcn_status kernels_check(void);
+
+/* The sets that this CPU has: set 0 is portable, the last is the best; NULL beyond. */
+const struct kernels *kernels_set(size_t i);
+
+#endif
