@@ -23,6 +23,7 @@ PACKAGE_CFLAGS = $(shell pkg-config --cflags openblas libpng libjpeg zlib)
 BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
 PICTURE_LIBS = $(shell pkg-config --libs libpng libjpeg zlib)
 COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+COMPILE_SET = $(COMPILE) -ffp-contract=fast -DKERNELS=kernels_$* -DNAME='"$*"' $(SET_FLAGS_$*)
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
@@ -75,7 +76,7 @@ $(BUILD)/%.f64.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.f64.o: %.c | deps
 	$(COMPILE)
 $(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
-	$(COMPILE) -ffp-contract=fast -DKERNELS=kernels_$* -DNAME='"$*"' $(SET_FLAGS_$*)
+	$(COMPILE_SET)
 $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
@@ -132,13 +133,25 @@ check-deps:
 	$(Q)scripts/install-deps build check
 
 $(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
-$(BUILD)/tests/test_kernels.o $(BUILD)/tests/test_precondition.o: EXTRA = -DBPCN_REAL_BITS=32
+IN_FLOAT := $(BUILD)/tests/test_kernels $(BUILD)/tests/test_precondition
+$(IN_FLOAT:%=%.o): EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
+$(filter-out $(IN_FLOAT),$(UNIT)): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
+	$(LINK) $^ $(TEST_LIBS)
+$(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(BUILD)/tests/test_baselines: $(BUILD)/tests/golden_files.o
+# Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
+ifeq ($(MACHINE),x86_64)
+TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
+SET_FLAGS_wide := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx2 -mfma -Wno-psabi
+SET_FLAGS_narrow := -DVECTOR_BYTES=16 -DTILE_ROWS=3 -mavx2 -mfma
+$(BUILD)/tests/test_kernels: $(TEST_SETS)
+$(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
+	$(COMPILE_SET)
+endif
 $(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)

@@ -121,8 +121,9 @@ typedef struct bpcn_options {
                                        below half; default 0 */
     bpcn_minimizer minimizer;       /* default BPCN_LBFGS */
     bpcn_precision precision;       /* default BPCN_FLOAT32 */
-    int threads;                    /* that one call may use, 0 (default): one per core. BLAS, used for
-                                       float64 and factorisations, has a setting of its own */
+    int threads;                    /* that one call may use, 0 (default): as the environment variable
+                                       BPCN_THREADS says, otherwise one per core. BLAS, used for
+                                       factorisations, has a setting of its own */
     double adam_rate;               /* BPCN_ADAM: learning rate; default 0.01 */
     double adam_stop;               /* BPCN_ADAM: stop once no energy moved more; default 1e-3 */
     size_t adam_steps;              /* BPCN_ADAM: steps of one descent; default 500 */
@@ -162,7 +163,10 @@ typedef struct bpcn_stats {
     uint64_t deletes;           /* rows taken back */
     size_t bytes;               /* memory held: constant from creation on */
     double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
-    const char *kernels;        /* of the matrix products on this CPU: avx512, avx2 or portable */
+    const char *kernels;        /* the inner loops in use: portable, avx2 or avx512. The best that this CPU
+                                   has, unless the environment variable BPCN_KERNELS names another set
+                                   when the first memory is made; a set that does not exist or that this
+                                   CPU lacks is BPCN_INVALID. avx2 and avx512 give the same bits. */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);

@@ -224,11 +224,12 @@ static void attack_taking_back(void)
     REQUIRE(memory != NULL);
     uint32_t sum = state_sum(memory);
     for (long k = 0, reached = 1; reached; k++) {
-        REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
+        struct edit edit;
+        REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK && edit_make(&edit, &change) == BPCN_OK);
         memory->contents.model->particles[0].top_variance = -1;
         allocations = 0;
         fail_at = k;
-        bpcn_status status = store_finish(memory->store, &memory->contents, BPCN_OK, NULL);
+        bpcn_status status = edit_end(&edit, BPCN_OK, NULL);
         fail_at = -1;
         reached = allocations > k;
         REQUIRE(status == (reached ? BPCN_NO_MEMORY : BPCN_NUMERIC));

@@ -257,13 +257,13 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
     return above;
 }
 
-/* Over the smooth activations (ReLU's minima are many), two networks, with and without a mask. */
-static size_t count_above_adam(int written)
+/* Over the smooth activations (ReLU's minima are many), so many networks, with and without a mask. */
+static size_t count_above_adam(int written, uint64_t networks)
 {
     static const bpcn_activation smooth[] = {BPCN_GELU, BPCN_TANH, BPCN_LINEAR};
     size_t above = 0;
     for (size_t i = 0; i < 3; i++)
-        for (uint64_t seed = 1; seed <= 2; seed++)
+        for (uint64_t seed = 1; seed <= networks; seed++)
             for (int masked = 0; masked <= 1; masked++) {
                 struct gallery *s = gallery_create(1, smooth[i], 0.05, seed);
                 above += rows_above_adam(s, written ? s->x : s->unseen, masked, bpcn_activation_name(smooth[i]));
@@ -275,15 +275,16 @@ static size_t count_above_adam(int written)
 static void the_default_minimiser_is_never_above_adam_on_written_rows(void **state)
 {
     (void)state;
-    assert_int_equal(count_above_adam(1), 0);
+    assert_int_equal(count_above_adam(1, 20), 0);
 }
 
-/* What was never written has no basin of its own: in two of the 96 searches Adam's random start
-   happens upon a lower minimum. */
+/* What was never written has no basin of its own: now and then Adam's random start happens upon a lower minimum. Which
+   rows those are is a matter of rounding, so their share is what is tested: 3.0 to 3.4 % of 960 in four ways of
+   rounding, and 5 % is three standard deviations more. */
 static void the_default_minimiser_is_hardly_ever_above_adam_on_unseen_rows(void **state)
 {
     (void)state;
-    assert_true(count_above_adam(0) <= 2);
+    assert_true(count_above_adam(0, 20) <= 48);
 }
 
 /* ---- ReLU */

@@ -77,7 +77,8 @@ static void saved_and_loaded_memory_is_the_same_to_the_bit(void **state)
         for (size_t l = o.layers; l < BPCN_MAX_LAYERS; l++)
             back.hidden[l] = o.hidden[l]; /* widths of layers that do not exist are not kept */
         assert_memory_equal(&o, &back, sizeof o);
-        copy->contents.model->options.threads = 1; /* the same bits want the same number of threads */
+        crew_free(copy->crew); /* the same bits want the same number of threads */
+        copy->crew = crew_create(1);
         assert_int_equal(write_row(m, 99), write_row(copy, 99));
         assert_true(same_state(m, copy));
         bpcn_memory_free(m);
@@ -378,9 +379,10 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
     m->contents.model->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
     struct change change = {
         .kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
-    assert_int_equal(store_append(m->store, &m->contents, &change), BPCN_OK);
+    struct edit edit;
     size_t lost = 0;
-    assert_int_equal(store_finish(m->store, &m->contents, BPCN_OK, &lost), BPCN_NUMERIC);
+    assert_int_equal(edit_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
+    assert_int_equal(edit_end(&edit, edit_make(&edit, &change), &lost), BPCN_NUMERIC);
     assert_int_equal(lost, 1);
     if (status != BPCN_OK)
         assert_int_equal(state_sum(m), before);

@@ -13,20 +13,19 @@ bpcn_status out_of_memory(void)
 
 bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_memory **memory)
 {
+    const struct core *core = core_for(contents->model);
     bpcn_memory *m = alloc_zeroed(1, sizeof *m);
-    if (m == NULL) {
-        store_close(store);
+    struct prepared *prepared = core->prepare(contents->model);
+    struct crew *crew = crew_create(contents->model->options.threads);
+    if (m == NULL || prepared == NULL || crew == NULL) {
+        free(m);
+        core->unprepare(prepared);
+        crew_free(crew);
+        store_abandon(store);
         contents_free(contents);
         return out_of_memory();
     }
-    m->contents = *contents;
-    m->store = store;
-    m->prepared = core_for(contents->model)->prepare(contents->model);
-    m->crew = crew_create(contents->model->options.threads);
-    if (m->prepared == NULL || m->crew == NULL) {
-        bpcn_memory_free(m);
-        return out_of_memory();
-    }
+    *m = (bpcn_memory){*contents, prepared, crew, store};
     *memory = m;
     return BPCN_OK;
 }
@@ -41,8 +40,7 @@ bpcn_status bpcn_memory_close(bpcn_memory *memory)
     if (memory == NULL)
         return BPCN_OK;
     bpcn_status status = store_close(memory->store);
-    if (memory->prepared != NULL)
-        core_for(memory->contents.model)->unprepare(memory->prepared);
+    core_for(memory->contents.model)->unprepare(memory->prepared);
     contents_free(&memory->contents);
     crew_free(memory->crew);
     free(memory);

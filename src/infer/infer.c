@@ -114,6 +114,14 @@ static int enter(void *context, size_t number, size_t stage_number, real *point,
 
 /* ---- curvature */
 
+/* What the row's s_0 has beyond its noise: the variance added, and the ignorance of the weights along its code. */
+static double beyond_noise(const struct part *p, size_t i)
+{
+    const struct rows *r = p->rows;
+    double sensory = p->energy->weighing->sensory;
+    return r->extra[i] + sensory * fmax(0, fit_of(r, i)->variance - 2 * noise_variance(r->model, 0));
+}
+
 /* The shared preconditioner serves smooth networks, and kinked ones while they are still linear; else
    the row's own diagonal. */
 static int scale(void *context, size_t number, real *inverse)
@@ -123,7 +131,7 @@ static int scale(void *context, size_t number, real *inverse)
     size_t i = p->list[number];
     struct preconditioner *preconditioner = p->curvature->preconditioner;
     int smooth = !activation_of(r->model->options.activation)->kinked || r->leak[i] == 1;
-    if (preconditioner != NULL && smooth && preconditioner_level(preconditioner, r->lane[p->lane].work->team, r->extra[i]) >= 0)
+    if (preconditioner != NULL && smooth && preconditioner_level(preconditioner, r->lane[p->lane].work->team, beyond_noise(p, i)) >= 0)
         return 0;
     inverse_curvature(r->model, p->curvature->norms, fit_of(r, i), r->count[i], r->extra[i], r->leak[i],
                       p->energy->weighing, inverse);
@@ -165,7 +173,7 @@ static void precondition(void *context, size_t n, const size_t *numbers, const r
     int level[BATCH];
     unsigned char done[BATCH] = {0};
     for (size_t i = 0; i < n; i++)
-        level[i] = preconditioner_level(p->curvature->preconditioner, team, p->rows->extra[p->list[numbers[i]]]);
+        level[i] = preconditioner_level(p->curvature->preconditioner, team, beyond_noise(p, p->list[numbers[i]]));
     for (size_t i = 0; i < n; i++)
         if (!done[i])
             precondition_alike(p, n, numbers, level, i, points, vectors, done);

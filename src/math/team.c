@@ -6,6 +6,7 @@
 #include "team.h"
 
 #include "alloc.h"
+#include "error.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,7 +15,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64, PATIENCE = 2000 }; /* looks before sleeping: some ten microseconds */
+enum {
+    MOST_THREADS = 64,
+    MOST_ASKED = 1024, /* as of options.threads */
+    PATIENCE = 2000    /* looks before sleeping: some ten microseconds */
+};
 
 struct team {
     size_t size;
@@ -114,9 +119,28 @@ void team_run(struct team *team, void (*job)(void *context, size_t part, size_t 
             sched_yield();
 }
 
+/* What BPCN_THREADS says: 0 when it is not set, -1 when it is not a number from 1 to MOST_ASKED. */
+static long threads_of_environment(void)
+{
+    const char *text = getenv("BPCN_THREADS");
+    char *end;
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    long threads = strtol(text, &end, 10);
+    return *end == '\0' && threads >= 1 && threads <= MOST_ASKED ? threads : -1;
+}
+
+bpcn_status team_check(void)
+{
+    if (threads_of_environment() < 0)
+        return fail(BPCN_INVALID, "BPCN_THREADS is %.32s, but must be 1 to %d", getenv("BPCN_THREADS"), MOST_ASKED);
+    return BPCN_OK;
+}
+
 struct team *team_create(int threads)
 {
-    long cores = threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN);
+    long asked = threads > 0 ? threads : threads_of_environment();
+    long cores = asked > 0 ? asked : sysconf(_SC_NPROCESSORS_ONLN);
     size_t wanted = cores > MOST_THREADS ? MOST_THREADS : cores > 1 ? (size_t)cores : 1;
     struct team *team = wanted > 1 ? alloc_zeroed(1, sizeof *team) : NULL;
     if (team == NULL)

@@ -4,13 +4,18 @@
 #ifndef BPCN_TEAM_H
 #define BPCN_TEAM_H
 
-#include <stddef.h>
+#include "bayespcn.h"
 
 struct team;
 
-/* A team of at most `threads` (0: one per core, at most 64), the caller included. NULL stands for
+/* A team of at most `threads` (0: BPCN_THREADS if that is set, otherwise one per core; at most 64), the
+   caller included. NULL stands for
    the caller alone, and is also what comes back when no more can be had: that is never an error. */
 struct team *team_create(int threads);
+
+/* BPCN_INVALID when BPCN_THREADS is not a number of threads. */
+bpcn_status team_check(void);
+
 void team_free(struct team *team);
 size_t team_size(const struct team *team);
 

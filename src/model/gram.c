@@ -11,12 +11,13 @@
 enum {
     ROWS = 16,  /* rows of G's share */
     BATCH = 128, /* rows multiplied at once */
-    FEW = 8      /* observations that do not pay for cutting M */
+    FEW = 8,     /* observations that do not pay for cutting M */
+    CACHED = 8192 /* entries of a mean that the first cache holds: it is read as fast as G */
 };
 
 int gram_pays(size_t above, size_t below)
 {
-    return above <= below;
+    return above <= below && above * below >= CACHED;
 }
 
 int gram_pays_batch(size_t above, size_t below)

@@ -3,6 +3,8 @@
 
 #include "error.h"
 #include "sized.h"
+#include "kernels.h"
+#include "team.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,6 +91,12 @@ static bpcn_status check_choices(const bpcn_options *o)
     return BPCN_OK;
 }
 
+bpcn_status environment_check(void)
+{
+    bpcn_status status = kernels_check();
+    return status == BPCN_OK ? team_check() : status;
+}
+
 bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
 {
     if (given == NULL)
@@ -99,7 +107,9 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         return status;
     if (o->sigma_data == 0)
         o->sigma_data = o->sigma_x;
-    status = check_shape(o);
+    status = environment_check();
+    if (status == BPCN_OK)
+        status = check_shape(o);
     if (status == BPCN_OK)
         status = check_sigma("sigma_w", o->sigma_w);
     if (status == BPCN_OK)

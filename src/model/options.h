@@ -4,7 +4,10 @@
 
 #include "bayespcn.h"
 
-/* Copies the options with what is left open filled in; fails with a sentence. */
+/* Whether BPCN_KERNELS and BPCN_THREADS can be honoured. */
+bpcn_status environment_check(void);
+
+/* Copies the options with what is left open filled in; fails with a sentence, also when the environment is wrong. */
 bpcn_status options_check(const bpcn_options *given, bpcn_options *checked);
 
 /* The same for a read's; given may be NULL. */

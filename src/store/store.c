@@ -31,6 +31,7 @@ struct store {
     uint64_t handled;  /* records up to the last store_finish */
     bpcn_sync sync;
     int read_only;
+    int made;         /* there was no file before */
     int broken;       /* the file may not be what we think: it is written no more */
     int suspect;      /* the last record may have spoilt the state */
     size_t last_rows; /* that it wrote */
@@ -179,8 +180,8 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
 
 bpcn_status store_begin(const struct store *store, enum change_kind kind)
 {
-    if (store != NULL && store->read_only && kind != CHANGE_MINIMIZER)
-        return fail(BPCN_READ_ONLY, "the memory was opened read-only");
+    if (store != NULL && store->read_only)
+        return kind == CHANGE_MINIMIZER ? BPCN_OK : fail(BPCN_READ_ONLY, "the memory was opened read-only");
     if (store != NULL && store->broken)
         return fail(BPCN_IO,
                     "an earlier write or sync of %s failed: no more is written to it; save elsewhere or open "
@@ -299,6 +300,17 @@ bpcn_status store_close(struct store *store)
     return status;
 }
 
+void store_abandon(struct store *store)
+{
+    if (store == NULL)
+        return;
+    const struct file_ops *ops = store->log.file.ops;
+    store->broken = 1; /* nothing of it is to be synced */
+    if (store->made)
+        ops->remove(ops->context, store->place.path);
+    store_close(store);
+}
+
 /* ---- opening */
 
 /* Makes an empty memory and its file. */
@@ -318,6 +330,7 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
     status = place_replace(&store->place, &none, contents, 0, &file, header, &moved);
     if (status != BPCN_OK)
         return status;
+    store->made = 1;
     store->log.file = file;
     store->log.salt = header->salt;
     store->log.start = store->log.end = header->snapshot;

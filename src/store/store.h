@@ -32,6 +32,9 @@ bpcn_status store_refuse_set(const struct store *store);
 /* Syncs what is not yet durable and lets go of the file. */
 bpcn_status store_close(struct store *store);
 
+/* Lets go of a file that was opened for nothing: one that was made for this is removed. */
+void store_abandon(struct store *store);
+
 /* ---- files. Structs are complete, in our layout */
 
 /* Fills the contents; after a failure there are none, and no store. */

@@ -260,7 +260,10 @@ static bpcn_status check_options(bpcn_options *options)
 {
     bpcn_options checked;
     char reason[256];
-    bpcn_status status = options_check(options, &checked);
+    bpcn_status status = environment_check(); /* not the file's fault */
+    if (status != BPCN_OK)
+        return status;
+    status = options_check(options, &checked);
     if (status == BPCN_OK && options->sigma_data == 0)
         status = fail(BPCN_INVALID, "sigma_data is 0");
     if (status == BPCN_OK)

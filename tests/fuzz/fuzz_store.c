@@ -6,7 +6,7 @@
 #include "../store_image.h"
 
 #include "log_record.h"
-#include "store.h"
+#include "handle.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "store_format.h"
@@ -31,13 +31,13 @@ static uint32_t sum_of(const bpcn_memory *memory)
     static unsigned char block[BLOCK_BYTES];
     struct header header;
     uint32_t sum = 0;
-    state_header(memory, 0, &header);
+    state_header(&memory->contents, 0, &header);
     for (uint64_t i = 0; i < section_count(&header); i++) {
         struct section s;
         section_describe(&header, i, &s);
         for (uint64_t at = 0; at < s.bytes; at += BLOCK_BYTES) {
             size_t n = s.bytes - at < BLOCK_BYTES ? (size_t)(s.bytes - at) : BLOCK_BYTES;
-            state_encode(memory, &s, at, n, block);
+            state_encode(&memory->contents, &s, at, n, block);
             sum = crc32c(sum, block, n);
         }
     }
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require((memory != NULL) == (status == BPCN_OK));
     if (status != BPCN_OK)
         return 0;
-    require(state_check(memory) == BPCN_OK && info.file_bytes == size);
+    require(state_check(&memory->contents) == BPCN_OK && info.file_bytes == size);
     uint32_t sum = sum_of(memory);
     bpcn_memory_free(memory);
     use(data, size, sum);
