@@ -342,10 +342,17 @@ static void compare_bits(const struct kernels *one, const struct kernels *other)
     free_input(&in);
 }
 
+/* Under clang's sanitizers a check may stand between a product and its sum, and keep them apart. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHECKED_BY_CLANG
+#endif
+#endif
+
 static void sets_that_fuse_give_the_same_bits(void **state)
 {
     (void)state;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CHECKED_BY_CLANG)
     extern const struct kernels kernels_wide, kernels_narrow;
     if (kernels_set(1) == NULL)
         skip();
@@ -421,7 +428,7 @@ static void the_threads_are_those_that_the_environment_names(void **state)
     const char *given = getenv("BPCN_THREADS");
     char *before = given != NULL ? strdup(given) : NULL;
     for (int threads = 2; threads <= 4; threads++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", threads);
         setenv("BPCN_THREADS", text, 1);
         struct team *asked = team_create(0), *told = team_create(5);
