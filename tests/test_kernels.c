@@ -342,10 +342,17 @@ static void compare_bits(const struct kernels *one, const struct kernels *other)
     free_input(&in);
 }
 
+/* Under clang's sanitizers a check may stand between a product and its sum, and keep them apart. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHECKED_BY_CLANG
+#endif
+#endif
+
 static void sets_that_fuse_give_the_same_bits(void **state)
 {
     (void)state;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CHECKED_BY_CLANG)
     extern const struct kernels kernels_wide, kernels_narrow;
     if (kernels_set(1) == NULL)
         skip();
@@ -421,7 +428,7 @@ static void the_threads_are_those_that_the_environment_names(void **state)
     const char *given = getenv("BPCN_THREADS");
     char *before = given != NULL ? strdup(given) : NULL;
     for (int threads = 2; threads <= 4; threads++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", threads);
         setenv("BPCN_THREADS", text, 1);
         struct team *asked = team_create(0), *told = team_create(5);
@@ -549,7 +556,7 @@ static void check_gram(struct team *team, size_t above, size_t below, size_t row
     size_t *names = room(rows, sizeof *names);
     double *squares = room(rows, sizeof *squares), *space = room(gram_room(above, team) + 2 * rows * above, sizeof *space);
     struct layer layer = {.above = above, .below = below, .mean = mean};
-    struct gram *gram = gram_create(&layer, mask, team);
+    struct gram *all = gram_create(&layer, NULL, NULL, NULL), *gram = gram_create(&layer, mask, below % 2 ? all : NULL, team);
     struct aim aim;
     for (size_t i = 0; i < rows; i++) {
         row[i] = x + i * below;
@@ -565,6 +572,7 @@ static void check_gram(struct team *team, size_t above, size_t below, size_t row
         check_errors(&layer, mask, row[names[i]], z + i * above, squares[i], pull + i * above);
     aim_free(&aim);
     gram_free(gram);
+    gram_free(all);
     free(mean);
     free(z);
     free(x);
@@ -601,7 +609,7 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     bpcn_memory *m = make_memory(o);
     struct layer *layer = &m->contents.model->particles[0].layer[0];
     struct update *update = update_create(m->contents.model, NULL);
-    struct gram *followed = gram_create(layer, NULL, NULL);
+    struct gram *followed = gram_create(layer, NULL, NULL, NULL);
     struct aim aim, other;
     float pull[WIDTH], again[WIDTH];
     for (uint32_t i = 0; i < UPDATES; i++) {
@@ -615,7 +623,7 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
         free(code);
     }
     assert_int_equal(followed->age, UPDATES);
-    struct gram *fresh = gram_create(layer, NULL, NULL);
+    struct gram *fresh = gram_create(layer, NULL, NULL, NULL);
     float *x = numbers(DIM, 1), *z = numbers(WIDTH, 2);
     const float *row = x;
     assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);

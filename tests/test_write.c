@@ -214,7 +214,7 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     bpcn_memory *m = make_memory(o);
     struct particle *particle = &m->contents.model->particles[0];
     struct layer *layer = &particle->layer[0];
-    struct gram *gram = gram_create(layer, NULL, NULL);
+    struct gram *gram = gram_create(layer, NULL, NULL, NULL);
     struct update *update = update_create(m->contents.model, NULL);
     struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
     struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code};

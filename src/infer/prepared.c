@@ -21,7 +21,8 @@ struct slot {
     size_t users;
     struct masks masks;    /* the mask is a copy */
     int recall;            /* which elimination */
-    struct gram *gram;     /* NULL: does not pay, or the rows know different entries */
+    struct gram *gram;     /* over the mask; NULL: none, or that of all entries */
+    int through;           /* rows are evaluated through G */
     struct preconditioner *preconditioner;
 };
 
@@ -29,7 +30,8 @@ struct slot {
 struct ready {
     struct weights *weights;
     struct norms norms; /* mean NULL: not made */
-    struct gram *gram;  /* over all entries; a writer's own, so that what was read leaves no trace in what is written */
+    struct gram *all;   /* over all entries */
+    struct gram *gram;  /* the same, of a writer, followed; his own, so that what was read leaves no trace in what is written */
     int no_gram;        /* it does not serve */
     struct elimination *above[2]; /* of the density, of recall */
     struct slot *slots;
@@ -62,6 +64,7 @@ static void ready_drop(struct ready *r)
         slot_free(r->slots);
         r->slots = next;
     }
+    gram_free(r->all);
     elimination_free(r->above[0]);
     elimination_free(r->above[1]);
     *r = (struct ready){.gram = r->gram, .no_gram = r->no_gram};
@@ -110,7 +113,7 @@ size_t prepared_bytes(struct prepared *p)
     pthread_mutex_lock(&p->lock);
     for (size_t k = 0; k < p->model->options.particles; k++) {
         const struct ready *r = &p->ready[k];
-        bytes += sizeof *r + weights_bytes(r->weights) + gram_bytes(r->gram);
+        bytes += sizeof *r + weights_bytes(r->weights) + gram_bytes(r->all) + gram_bytes(r->gram);
         bytes += elimination_bytes(r->above[0]) + elimination_bytes(r->above[1]);
         bytes += r->norms.mean ? 2 * p->model->code_dim * sizeof *r->norms.mean : 0;
         for (const struct slot *s = r->slots; s != NULL; s = s->next)
@@ -170,17 +173,20 @@ static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weigh
     struct elimination **above = &p->ready[k].above[s->recall];
     if (p->model->options.layers == 0)
         return;
-    s->gram = gram_create(layer, s->masks.mask, team);
+    struct gram **all = &p->ready[k].all;
+    if (*all == NULL)
+        *all = gram_create(layer, NULL, NULL, team);
+    const struct gram *g = *all;
+    if (s->masks.mask != NULL)
+        g = s->gram = gram_create(layer, s->masks.mask, *all, team);
     if (*above == NULL)
         *above = elimination_create(p->model, particle, weighing, team);
-    if (s->gram == NULL || *above == NULL)
+    if (g == NULL || *above == NULL)
         return;
-    struct knowledge knows = {s->gram->g, s->masks.same ? 1 : s->masks.share, s->masks.share};
+    struct knowledge knows = {g->g, s->masks.same ? 1 : s->masks.share, s->masks.share};
     s->preconditioner = preconditioner_create(*above, knows);
-    if (!s->masks.same || !gram_pays_batch(layer->above, layer->below) || gram_cut(s->gram) != 0) {
-        gram_free(s->gram);
-        s->gram = NULL;
-    }
+    s->through = s->masks.same && gram_pays_batch(layer->above, layer->below) &&
+                 gram_cut(s->masks.mask != NULL ? s->gram : *all) == 0;
 }
 
 /* ---- slots */
@@ -255,7 +261,8 @@ static bpcn_status enter(struct prepared *p, size_t k, struct masks m, const str
     s->next = r->slots;
     r->slots = s;
     forget_slots(r);
-    *ground = (struct ground){r->weights, &r->norms, s->gram, s->preconditioner, s};
+    const struct gram *gram = s->through ? s->masks.mask != NULL ? s->gram : r->all : NULL;
+    *ground = (struct ground){r->weights, &r->norms, gram, s->preconditioner, s};
     return BPCN_OK;
 }
 
@@ -295,7 +302,7 @@ struct gram *prepared_gram(struct prepared *p, size_t k, struct team *team)
     struct ready *r = &p->ready[k];
     const struct layer *layer = &p->model->particles[k].layer[0];
     if (r->gram == NULL && !r->no_gram && p->model->options.layers > 0 && gram_pays(layer->above, layer->below))
-        r->gram = gram_create(layer, NULL, team);
+        r->gram = gram_create(layer, NULL, NULL, team);
     return r->gram;
 }
 

@@ -10,7 +10,7 @@
 
 enum {
     ROWS = 16,  /* rows of G's share */
-    BATCH = 128, /* rows multiplied at once */
+    BATCH = 64,  /* rows multiplied at once */
     FEW = 8,     /* observations that do not pay for cutting M */
     CACHED = 8192 /* entries of a mean that the first cache holds: it is read as fast as G */
 };
@@ -45,81 +45,112 @@ size_t gram_bytes(const struct gram *g)
 
 /* ---- rows times M' */
 
-/* out [n x above] += rows M', over the columns first .. first + count, which are cut into panels. */
+/* out [n x above] += rows M', over some columns, which are cut into panels. */
 struct product {
-    size_t above, first, count, n;
-    const unsigned char *mask;
+    size_t above, count, n;
+    const size_t *column;   /* [count] */
     const real *const *row; /* [n] -> [below] */
+    int symmetric;          /* the rows are those of M: only columns of the result from a row's own on are wanted */
     const struct panels *some; /* [count x above] */
-    double *room;                  /* [parts x BATCH x 2 above] */
+    double *room;              /* [parts x BATCH x 2 above] */
     double *out;
 };
 
-/* out [count] = entries of a row, 0 where not known */
-static void widen(const struct product *p, const real *row, double *out)
+/* out [count] = the row's entries there */
+static void gather(const struct product *p, const real *row, double *out)
 {
     for (size_t j = 0; j < p->count; j++)
-        out[j] = p->mask == NULL || p->mask[p->first + j] ? (double)row[p->first + j] : 0;
+        out[j] = (double)row[p->column[j]];
 }
 
+/* Shares of a triangle get shorter: every parts-th batch. */
 static void product_part(void *context, size_t part, size_t parts)
 {
     const struct product *p = context;
-    size_t above = p->above, at, last, n;
+    size_t above = p->above, share = (p->n + parts - 1) / parts, batch = !p->symmetric && share < BATCH ? share : BATCH;
     double *wide = p->room + part * BATCH * 2 * above, *some = wide + BATCH * above;
-    team_share(p->n, 1, part, parts, &at, &last);
-    for (; at < last; at += n) {
-        n = last - at < BATCH ? last - at : BATCH;
+    for (size_t at = part * batch; at < p->n; at += parts * batch) {
+        size_t n = p->n - at < batch ? p->n - at : batch, from = p->symmetric ? at : 0;
         for (size_t i = 0; i < n; i++)
-            widen(p, p->row[at + i], wide + i * p->count);
-        panels_multiply_f64(p->some, n, wide, some);
-        for (size_t j = 0; j < n * above; j++)
-            p->out[at * above + j] += some[j];
+            gather(p, p->row[at + i], wide + i * p->count);
+        panels_multiply_columns_f64(p->some, from, above, n, wide, some);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = from; j < above; j++)
+                p->out[(at + i) * above + j] += some[i * above + j];
     }
 }
 
-/* out [n x above] = rows M', as many columns at a time as M has rows; -1 when out of memory. */
-static int multiply_rows(const struct layer *layer, const unsigned char *mask, size_t n, const real *const *row,
-                         struct team *team, double *out)
+/* out [n x above] = rows M' over `count` columns, as many at a time as M has rows; -1 when out of memory. */
+static int multiply_rows(const struct layer *layer, size_t count, const size_t *column, size_t n,
+                         const real *const *row, int symmetric, struct team *team, double *out)
 {
     size_t above = layer->above, below = layer->below, cut = panels_entries(above, above, sizeof(double));
     double *room = alloc_zeroed(above * above + cut + team_size(team) * BATCH * 2 * above, sizeof *room);
     if (room == NULL)
         return -1;
     memset(out, 0, n * above * sizeof *out);
-    for (size_t first = 0; first < below; first += above) {
-        struct product p = {.above = above, .first = first, .n = n, .mask = mask, .row = row, .out = out};
-        p.count = below - first < above ? below - first : above;
+    for (size_t first = 0; first < count; first += above) {
+        struct product p = {.above = above, .column = column + first, .n = n, .row = row, .symmetric = symmetric};
+        p.count = count - first < above ? count - first : above;
         for (size_t i = 0; i < above; i++)
-            widen(&p, (const real *)layer->mean + i * below, room + i * p.count);
+            gather(&p, (const real *)layer->mean + i * below, room + i * p.count);
         struct panels some = panels_fill_f64(p.count, above, room, 1, PANEL_FULL, room + above * above);
         p.some = &some;
         p.room = room + above * above + cut;
+        p.out = out;
         team_run(team, product_part, &p);
     }
     free(room);
     return 0;
 }
 
-struct gram *gram_create(const struct layer *layer, const unsigned char *mask, struct team *team)
+/* The columns that the mask knows, or those that it does not; NULL when out of memory. */
+static size_t *columns_of(size_t below, const unsigned char *mask, int known, size_t *count)
+{
+    size_t *column = alloc_zeroed(below, sizeof *column);
+    *count = 0;
+    for (size_t j = 0; column != NULL && j < below; j++)
+        if ((mask == NULL || mask[j]) == known)
+            column[(*count)++] = j;
+    return column;
+}
+
+/* g->g over the entries known, or less those unknown from the G of all. */
+static int fill(struct gram *g, const struct layer *layer, const struct gram *all, struct team *team)
+{
+    size_t above = g->above, below = g->below, count;
+    const real **row = alloc_zeroed(above, sizeof *row);
+    size_t *column = columns_of(below, g->mask, 1, &count);
+    int subtract = all != NULL && g->mask != NULL && 2 * count > below;
+    if (subtract) {
+        free(column);
+        column = columns_of(below, g->mask, 0, &count);
+    }
+    for (size_t i = 0; row != NULL && i < above; i++)
+        row[i] = (const real *)layer->mean + i * below;
+    int failed = row == NULL || column == NULL || multiply_rows(layer, count, column, above, row, 1, team, g->g) != 0;
+    for (size_t j = 0; !failed && subtract && j < above * above; j++)
+        g->g[j] = all->g[j] - g->g[j];
+    free(row);
+    free(column);
+    return failed ? -1 : 0;
+}
+
+struct gram *gram_create(const struct layer *layer, const unsigned char *mask, const struct gram *all,
+                         struct team *team)
 {
     size_t above = layer->above, below = layer->below;
     struct gram *g = alloc_zeroed(1, sizeof *g);
-    const real **row = alloc_zeroed(above, sizeof *row);
-    if (g != NULL)
-        *g = (struct gram){.above = above, .below = below, .g = alloc_zeroed(above * above, sizeof(double))};
-    if (g != NULL && mask != NULL)
-        g->mask = alloc_zeroed(below, 1);
-    int failed = g == NULL || row == NULL || g->g == NULL || (mask != NULL && g->mask == NULL);
-    for (size_t i = 0; !failed && i < above; i++)
-        row[i] = (const real *)layer->mean + i * below;
-    if (!failed && mask != NULL)
+    if (g == NULL)
+        return NULL;
+    *g = (struct gram){.above = above, .below = below, .g = alloc_zeroed(above * above, sizeof(double))};
+    g->mask = mask != NULL ? alloc_zeroed(below, 1) : NULL;
+    if (g->mask != NULL)
         memcpy(g->mask, mask, below);
-    if (failed || multiply_rows(layer, mask, above, row, team, g->g) != 0) {
+    if (g->g == NULL || (mask != NULL && g->mask == NULL) || fill(g, layer, all, team) != 0) {
         gram_free(g);
-        g = NULL;
+        return NULL;
     }
-    free(row);
     return g;
 }
 
@@ -175,12 +206,20 @@ static int multiply_few(const struct gram *g, const struct layer *layer, size_t 
     return 0;
 }
 
+static int multiply_many(const struct gram *g, const struct layer *layer, size_t n, const real *const *x,
+                         struct team *team, double *out)
+{
+    size_t count, *column = columns_of(g->below, g->mask, 1, &count);
+    int failed = column == NULL || multiply_rows(layer, count, column, n, x, 0, team, out) != 0;
+    free(column);
+    return failed ? -1 : 0;
+}
+
 int aim_create(struct aim *aim, const struct gram *gram, const struct layer *layer, size_t n, const real *const *x,
                struct team *team)
 {
     *aim = (struct aim){.gram = gram, .b = alloc_zeroed(n, (gram->above + 1) * sizeof *aim->b)};
-    if (aim->b == NULL || (n < FEW ? multiply_few(gram, layer, n, x, team, aim->b)
-                                   : multiply_rows(layer, gram->mask, n, x, team, aim->b)) != 0)
+    if (aim->b == NULL || (n < FEW ? multiply_few : multiply_many)(gram, layer, n, x, team, aim->b) != 0)
         return -1;
     aim->squares = aim->b + n * gram->above;
     for (size_t i = 0; i < n; i++)

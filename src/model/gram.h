@@ -34,8 +34,10 @@ struct aim {
 int gram_pays(size_t above, size_t below);
 int gram_pays_batch(size_t above, size_t below);
 
-/* NULL when out of memory; made by the team. */
-struct gram *gram_create(const struct layer *layer, const unsigned char *mask, struct team *team);
+/* NULL when out of memory; made by the team. `all`, over every entry, may be NULL: with it, the fewer of the known and
+   the unknown entries are summed over. */
+struct gram *gram_create(const struct layer *layer, const unsigned char *mask, const struct gram *all,
+                         struct team *team);
 void gram_free(struct gram *gram);
 size_t gram_bytes(const struct gram *gram);
 

@@ -61,3 +61,14 @@ law "a picture of values" says 2 "out.png: a picture, but this memory has no pic
 law "rows that are none" says 2 "--rows: '5:2' is not FIRST:END" bpcn write m.mem photos --rows 5:2
 law "too few arguments" says 2 "something is missing; usage: bpcn write MEM INPUT..." bpcn write m.mem
 law "bytes in a picture get a hint" contains "$(printf '%s,' $(seq 100 162) >b.csv; echo 200 >>b.csv; bpcn score m.mem b.csv 2>&1)" "(bytes? use --pixels)"
+
+# ---- the environment
+sets=$(for set in portable avx2 avx512; do BPCN_KERNELS=$set bpcn info v.mem >/dev/null 2>&1 && echo $set; done)
+for set in $sets; do
+    law "BPCN_KERNELS=$set is what runs" same "$(BPCN_KERNELS=$set bpcn info v.mem --json | json kernels)" "$set"
+done
+law "without it the best runs" same "$(env -u BPCN_KERNELS "$BPCN" info v.mem --json | json kernels)" "$(echo "$sets" | tail -1)"
+law "kernels that do not exist" says 1 "v.mem: BPCN_KERNELS is sse9, but this CPU has only portable" \
+    env BPCN_KERNELS=sse9 "$BPCN" info v.mem
+law "a number of threads that is none" fails 1 "bpcn info: v.mem: BPCN_THREADS is many, but must be 1 to 1024" \
+    env BPCN_THREADS=many "$BPCN" info v.mem
