@@ -29,9 +29,8 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PER_PRECISION := $(patsubst %,src/%.c,math/sweep $(addprefix model/,inner gram weights particle mixture block update) \
-    $(addprefix infer/,problem precondition schedule start adam kink lbfgs search) \
-    $(addprefix ops/,reader paper write read energy remove forget sample core))
+PLAIN_MODEL := $(patsubst %,src/model/%.c,model options sized)
+PER_PRECISION := src/math/sweep.c $(filter-out $(PLAIN_MODEL) src/ops/empty.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
@@ -39,8 +38,12 @@ SET_FLAGS_portable := -DVECTOR_BYTES=16 -DTILE_ROWS=$(if $(filter aarch64,$(MACH
 SET_FLAGS_avx2 := -DVECTOR_BYTES=32 -DTILE_ROWS=6 -mavx2 -mfma
 SET_FLAGS_avx512 := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx512f -mfma -mprefer-vector-width=512
 KERNEL_SETS := $(SETS:%=$(BUILD)/src/math/kernel_set.%.o)
-PLAIN := $(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
-LIB_OBJECTS := $(PLAIN:%.c=$(BUILD)/%.o) $(KERNEL_SETS) $(foreach bits,32 64,$(PER_PRECISION:%.c=$(BUILD)/%.f$(bits).o))
+
+PLAIN := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))) $(KERNEL_SETS)
+F32 := $(PER_PRECISION:%.c=$(BUILD)/%.f32.o)
+F64 := $(PER_PRECISION:%.c=$(BUILD)/%.f64.o)
+REAL32 := $(BUILD)/real32.o
+REAL64 := $(BUILD)/real64.o
 STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
@@ -82,14 +85,29 @@ $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
 
-$(STATIC): $(LIB_OBJECTS)
+# Two files of the same name and function, one of each precision, go into one library without a list of names: all
+# files of a precision become one object in which only its table of operations is global, and the library is one object
+# in which only the names of the public header and that prefix are.
+OBJCOPY ?= objcopy
+JOIN = $(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^) && $(OBJCOPY) --wildcard
+$(REAL32): $(F32)
+	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+$(REAL64): $(F64)
+	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+$(BUILD)/bayespcn.o: $(PLAIN) $(REAL32) $(REAL64)
+	$(JOIN) --keep-global-symbol='bpcn_*' $@
+$(STATIC): $(BUILD)/bayespcn.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(SHARED): $(LIB_OBJECTS)
+$(SHARED): $(BUILD)/bayespcn.o
 	$(LINK) -shared -Wl,-soname,libbayespcn.so.$(SOVERSION) $^ $(BLAS_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libbayespcn.so.$(SOVERSION) && ln -sf $(@F) $(BUILD)/libbayespcn.so
 
-$(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
+# The insides in double, for the baselines and for tests that look at them; of other tests, in single.
+INSIDE := $(PLAIN) $(F64) $(REAL32)
+INSIDE32 := $(PLAIN) $(F32) $(REAL64)
+
+$(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 .PHONY: demo
@@ -104,11 +122,11 @@ bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
 # ---- tests: cmocka programs that need nothing special, and those that do
 SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
-EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(STATIC)
+EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write block read forget delete numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write read forget delete numerics \
           bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
-STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place store_corrupt store_cost store_errors store_kill store_processes \
+STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place test_sizes store_corrupt store_cost store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
 REPLAY := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -119,12 +137,16 @@ check-deps:
 	$(Q)scripts/install-deps build check
 
 $(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
-$(BUILD)/tests/test_kernels.o $(BUILD)/tests/test_precondition.o: EXTRA = -DBPCN_REAL_BITS=32
+IN_FLOAT := $(BUILD)/tests/test_kernels $(BUILD)/tests/test_precondition
+$(IN_FLOAT:%=%.o): EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
+$(filter-out $(IN_FLOAT),$(UNIT)): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
+	$(LINK) $^ $(TEST_LIBS)
+$(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
+$(BUILD)/tests/test_baselines: $(BUILD)/tests/golden_files.o
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
@@ -134,17 +156,17 @@ $(BUILD)/tests/test_kernels: $(TEST_SETS)
 $(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
 	$(COMPILE_SET)
 endif
-$(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(STATIC)
+$(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
-$(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(STATIC)
+$(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
-$(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(STATIC)
+$(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) -lm
-$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(STATIC)
+$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
@@ -205,14 +227,14 @@ fuzz: ## libFuzzer on every reader
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) -lm
-$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(STATIC)
+$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
 # ---- many machines: experiments under MPI
 .PHONY: mpi
 mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
 	$(Q)scripts/install-deps mpi
-	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Icli -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
+	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Ibaselines -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
 	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
 
 # ---- installation

@@ -1,12 +1,25 @@
 /*
- * The opponents, behind the same interface as the memory (struct bpcn_model). Each constructor
- * fills *model or returns a status with a sentence in bpcn_memory_error(NULL); model->free frees.
- * All of them take rows of `dim` floats on the scale of the paper, [-1, 1].
+ * The memory and its opponents behind one interface. Each constructor fills *model or returns a
+ * status with a sentence in bpcn_error(). All of them take rows of `dim` floats on the scale of the
+ * paper, [-1, 1].
  */
 #ifndef BASELINES_H
 #define BASELINES_H
 
 #include "bayespcn.h"
+
+/* What an experiment needs of a method. Failures leave their sentence in bpcn_error(). */
+typedef struct bpcn_model {
+    void *self;
+    const char *name;
+    bpcn_status (*write)(void *self, const float *x, size_t n);
+    bpcn_status (*read)(const void *self, const float *query, const unsigned char *known, size_t n, float *out);
+    size_t (*bytes)(const void *self);
+    void (*free)(void *self);
+} bpcn_model;
+
+/* A memory. The model owns it from then on when the caller uses model.free, and borrows it otherwise. */
+bpcn_model memory_model(bpcn_memory *memory);
 
 /* Answers every query with itself. */
 bpcn_status identity_create(size_t dim, bpcn_model *model);

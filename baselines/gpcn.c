@@ -33,9 +33,10 @@ struct gpcn_options gpcn_options_default(void)
 /* The prior is bayespcn's: taken from an empty memory of the same shape and seed. */
 bpcn_status gpcn_reset(struct gpcn *g)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
     bpcn_memory *memory;
     double variance;
+    bpcn_options_default(&o, sizeof o);
     o.dim = g->options.dim;
     o.layers = g->options.layers;
     memcpy(o.hidden, g->options.hidden, sizeof o.hidden);
@@ -154,11 +155,6 @@ static bpcn_status answer(const struct gpcn *g, const unsigned char *known, size
     return status;
 }
 
-static const char *name(const void *self)
-{
-    return ((const struct gpcn *)self)->options.learning == GPCN_OFFLINE ? "gpcn-offline" : "gpcn-online";
-}
-
 static bpcn_status keep(struct gpcn *g, const float *x, size_t n)
 {
     size_t dim = g->width[0], wanted = g->count + n;
@@ -241,12 +237,6 @@ static size_t bytes(const void *self)
     return entries * sizeof(double);
 }
 
-static const char *error(const void *self)
-{
-    (void)self;
-    return bpcn_memory_error(NULL);
-}
-
 static void free_self(void *self)
 {
     gpcn_free(self);
@@ -254,7 +244,8 @@ static void free_self(void *self)
 
 bpcn_model gpcn_model(struct gpcn *gpcn)
 {
-    return (bpcn_model){gpcn, name, write_rows, read_rows, bytes, error, free_self};
+    const char *name = gpcn->options.learning == GPCN_OFFLINE ? "gpcn-offline" : "gpcn-online";
+    return (bpcn_model){gpcn, name, write_rows, read_rows, bytes, free_self};
 }
 
 /* ---- samples */

@@ -8,7 +8,7 @@
 #ifndef BASELINES_GPCN_H
 #define BASELINES_GPCN_H
 
-#include "bayespcn.h"
+#include "baselines.h"
 
 enum gpcn_learning {
     GPCN_ONLINE, /* one step per arriving item */

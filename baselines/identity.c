@@ -10,12 +10,6 @@ struct identity {
     size_t dim;
 };
 
-static const char *name(const void *self)
-{
-    (void)self;
-    return "identity";
-}
-
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
     (void)self;
@@ -38,18 +32,12 @@ static size_t bytes(const void *self)
     return 0;
 }
 
-static const char *error(const void *self)
-{
-    (void)self;
-    return bpcn_memory_error(NULL);
-}
-
 bpcn_status identity_create(size_t dim, bpcn_model *model)
 {
     struct identity *self = calloc(1, sizeof *self);
     if (self == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
     self->dim = dim;
-    *model = (bpcn_model){self, name, write_rows, read_rows, bytes, error, free};
+    *model = (bpcn_model){self, "identity", write_rows, read_rows, bytes, free};
     return BPCN_OK;
 }

@@ -12,14 +12,14 @@
 #include "baselines.h"
 
 #include "error.h"
-#include "store.h"
+#include "kept.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct mhn {
-    struct store keys; /* first, so that the interface's self is both */
+    struct kept keys; /* first, so that the interface's self is both */
     struct mhn_options options;
     double *bias; /* [keys.count] */
     float *ones;  /* [dim] */
@@ -40,17 +40,11 @@ struct mhn_options mhn_options_default(size_t dim)
                                 .steps = 500};
 }
 
-static const char *name(const void *self)
-{
-    (void)self;
-    return "mhn";
-}
-
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
     struct mhn *m = self;
     size_t dim = m->options.dim, before = m->keys.count;
-    bpcn_status status = store_append(&m->keys, x, n);
+    bpcn_status status = kept_append(&m->keys, x, n);
     if (status != BPCN_OK)
         return status;
     double *bias = realloc(m->bias, m->keys.count * sizeof *bias);
@@ -262,19 +256,13 @@ size_t mhn_last_steps(const bpcn_model *model)
 
 static size_t bytes(const void *self)
 {
-    return store_bytes(&((const struct mhn *)self)->keys);
-}
-
-static const char *error(const void *self)
-{
-    (void)self;
-    return bpcn_memory_error(NULL);
+    return kept_bytes(&((const struct mhn *)self)->keys);
 }
 
 static void free_self(void *self)
 {
     struct mhn *m = self;
-    store_free(&m->keys);
+    kept_free(&m->keys);
     free(m->bias);
     free(m->ones);
     free(m);
@@ -296,6 +284,6 @@ bpcn_status mhn_create(const struct mhn_options *options, bpcn_model *model)
     self->options = *options;
     self->keys.dim = options->dim;
     self->ones = ones;
-    *model = (bpcn_model){self, name, write_rows, read_rows, bytes, error, free_self};
+    *model = (bpcn_model){self, "mhn", write_rows, read_rows, bytes, free_self};
     return BPCN_OK;
 }

@@ -2,29 +2,23 @@
 #include "baselines.h"
 
 #include "error.h"
-#include "store.h"
+#include "kept.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name(const void *self)
-{
-    (void)self;
-    return "nearest";
-}
-
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
-    return store_append(self, x, n);
+    return kept_append(self, x, n);
 }
 
-static size_t nearest_to(const struct store *s, const float *query, const float *weight, float *buffer)
+static size_t nearest_to(const struct kept *s, const float *query, const float *weight, float *buffer)
 {
     double least = INFINITY;
     size_t best = 0;
     for (size_t i = 0; i < s->count; i++) {
-        double distance = weighted_distance(s->dim, weight, query, store_row(s, i, buffer), least);
+        double distance = weighted_distance(s->dim, weight, query, kept_row(s, i, buffer), least);
         if (distance < least) {
             least = distance;
             best = i;
@@ -33,20 +27,20 @@ static size_t nearest_to(const struct store *s, const float *query, const float 
     return best;
 }
 
-static void answer(const struct store *s, const float *query, const unsigned char *known, float *weight, float *buffer,
+static void answer(const struct kept *s, const float *query, const unsigned char *known, float *weight, float *buffer,
                    float *out)
 {
     for (size_t j = 0; j < s->dim; j++)
         weight[j] = known == NULL || known[j] ? 1 : 0;
     size_t best = nearest_to(s, query, weight, buffer);
-    const float *row = store_row(s, best, buffer);
+    const float *row = kept_row(s, best, buffer);
     for (size_t j = 0; j < s->dim; j++)
         out[j] = known != NULL && known[j] ? query[j] : row[j];
 }
 
 static bpcn_status read_rows(const void *self, const float *query, const unsigned char *known, size_t n, float *out)
 {
-    const struct store *s = self;
+    const struct kept *s = self;
     if (s->count == 0)
         return fail(BPCN_INVALID, "nothing was stored yet, so nothing is nearest");
     float *room = calloc(2 * s->dim, sizeof *room);
@@ -60,18 +54,12 @@ static bpcn_status read_rows(const void *self, const float *query, const unsigne
 
 static size_t bytes(const void *self)
 {
-    return store_bytes(self);
-}
-
-static const char *error(const void *self)
-{
-    (void)self;
-    return bpcn_memory_error(NULL);
+    return kept_bytes(self);
 }
 
 static void free_self(void *self)
 {
-    store_free(self);
+    kept_free(self);
     free(self);
 }
 
@@ -79,12 +67,12 @@ bpcn_status nearest_create(const struct nearest_options *options, bpcn_model *mo
 {
     if (options->dim == 0)
         return fail(BPCN_INVALID, "an observation must have entries");
-    struct store *self = calloc(1, sizeof *self);
+    struct kept *self = calloc(1, sizeof *self);
     if (self == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
     self->dim = options->dim;
     self->capacity = options->capacity;
     self->bytes = options->store_bytes;
-    *model = (bpcn_model){self, name, write_rows, read_rows, bytes, error, free_self};
+    *model = (bpcn_model){self, "nearest", write_rows, read_rows, bytes, free_self};
     return BPCN_OK;
 }

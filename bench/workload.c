@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 3, BLOCK = 32, PAPER_QUERIES = 4, PAPER_STEPS = 20, FULL_STEPS = 500, ROUNDS = 30 };
+enum { LAYERS = 3, PAPER_QUERIES = 4, PAPER_STEPS = 20, FULL_STEPS = 500, ROUNDS = 30 };
 
 struct bench {
     const struct workload *w;
     bpcn_memory *memory;
-    float *rows, *query, *answer; /* [writes + BLOCK + 1], [queries], [queries] x dim */
+    float *rows, *query, *answer; /* [writes + 1], [queries], [queries] x dim */
     unsigned char *known;         /* [queries x dim] */
     bpcn_read_info *info;         /* [queries] */
 };
@@ -76,7 +76,8 @@ static double per_query_flops(const struct workload *w, double evaluations)
 
 static int create(struct bench *b)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = b->w->dim;
     o.layers = LAYERS;
     for (size_t l = 0; l < LAYERS; l++)
@@ -92,7 +93,8 @@ static int create(struct bench *b)
 static int time_writes(struct bench *b, struct timings *t)
 {
     size_t half = b->w->writes / 2, rest = b->w->writes - half;
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     if (half > 0 && bpcn_memory_write(b->memory, b->rows, half, NULL))
         return -1;
     double start = machine_now();
@@ -175,18 +177,9 @@ static int time_paper(struct bench *b, struct timings *t)
     return bpcn_memory_set_minimizer(b->memory, BPCN_LBFGS) == BPCN_OK ? 0 : -1;
 }
 
-static int time_block(struct bench *b, struct timings *t)
-{
-    double start = machine_now();
-    if (bpcn_memory_write_block(b->memory, b->rows + (b->w->writes + 1) * b->w->dim, BLOCK, NULL))
-        return -1;
-    t->block_write_ms = 1e3 * (machine_now() - start) / BLOCK;
-    return 0;
-}
-
 static int run(struct bench *b, const float *rows, size_t count, struct timings *t)
 {
-    size_t needed = b->w->writes + BLOCK + 1, dim = b->w->dim;
+    size_t needed = b->w->writes + 1, dim = b->w->dim;
     bpcn_stats stats = {.size = sizeof stats};
     for (size_t i = 0; rows != NULL && i < needed; i++)
         memcpy(b->rows + i * dim, rows + i % count * dim, dim * sizeof *rows);
@@ -194,7 +187,7 @@ static int run(struct bench *b, const float *rows, size_t count, struct timings 
         random_pictures(needed, dim, b->rows);
     if (create(b) || time_writes(b, t) || (b->w->queries > 0 && time_reads(b, t)))
         return -1;
-    if (b->w->with_paper && (time_paper(b, t) || (b->w->particles == 1 && time_block(b, t))))
+    if (b->w->with_paper && time_paper(b, t))
         return -1;
     if (bpcn_memory_get_stats(b->memory, &stats))
         return -1;
@@ -207,14 +200,14 @@ const char *workload_run(const struct workload *w, const float *rows, size_t cou
     size_t queries = w->queries > 0 ? w->queries : 1;
     struct bench b = {.w = w};
     *t = (struct timings){0};
-    b.rows = calloc((w->writes + BLOCK + 1) * w->dim, sizeof *b.rows);
+    b.rows = calloc((w->writes + 1) * w->dim, sizeof *b.rows);
     b.query = calloc(queries * w->dim, sizeof *b.query);
     b.answer = calloc(queries * w->dim, sizeof *b.answer);
     b.known = calloc(queries * w->dim, 1);
     b.info = calloc(queries, sizeof *b.info);
     const char *wrong = "out of memory";
     if (b.rows && b.query && b.answer && b.known && b.info)
-        wrong = run(&b, rows, count, t) == 0 ? NULL : bpcn_memory_error(b.memory);
+        wrong = run(&b, rows, count, t) == 0 ? NULL : bpcn_error();
     bpcn_memory_free(b.memory);
     free(b.rows);
     free(b.query);

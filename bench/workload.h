@@ -12,7 +12,7 @@ struct workload {
 };
 
 struct timings {
-    double write_ms, write_evals, block_write_ms;
+    double write_ms, write_evals;
     double batch_ms, batch_evals;    /* hetero read, per query of the batch */
     double auto_ms, auto_evals;      /* auto read, per query of the batch */
     double single_ms, single_evals;  /* hetero read of one query */

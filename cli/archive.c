@@ -3,6 +3,7 @@
 
 #include "formats/formats.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static int pack_rest(struct packing *p, const bpcn_memory *memory, const bpcn_op
 
 int archive_save(const struct say *say, const char *path, const bpcn_memory *memory, const char *fields)
 {
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     fmt_error error = {"out of memory"};
     struct packing *p = calloc(1, sizeof *p);
     int failed = p == NULL || bpcn_memory_get_options(memory, &o) != BPCN_OK || pack_options(p, &o);
@@ -198,8 +199,8 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
 {
     size_t activation, precision;
     fmt_array seed;
-    *o = bpcn_options_default();
-    if (read_size(u, "dim", BPCN_MAX_WIDTH, &o->dim) || read_size(u, "activation", BPCN_LINEAR, &activation) ||
+    bpcn_options_default(o, sizeof *o);
+    if (read_size(u, "dim", BPCN_MAX_WIDTH, &o->dim) || read_size(u, "activation", INT_MAX, &activation) ||
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||
         read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) || read_hidden(u, o) ||
@@ -230,7 +231,7 @@ static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t l
     int failed = 0;
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_layer(memory, k, l, mean.data + k * above * below, cov.data + k * above * above))
-            failed = say_error(u->say, "%s: layer %zu of particle %zu: %s", u->path, l, k, bpcn_memory_error(memory));
+            failed = say_error(u->say, "%s: layer %zu of particle %zu: %s", u->path, l, k, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&cov);
     return failed;
@@ -244,9 +245,9 @@ static int read_rest(const struct unpacking *u, const bpcn_options *o, bpcn_memo
                  read_member(u, "weights", n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_top(memory, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
-            failed = say_error(u->say, "%s: top of particle %zu: %s", u->path, k, bpcn_memory_error(memory));
+            failed = say_error(u->say, "%s: top of particle %zu: %s", u->path, k, bpcn_error());
     if (!failed && bpcn_memory_set_weights(memory, weights.data) != BPCN_OK)
-        failed = say_error(u->say, "%s: weights: %s", u->path, bpcn_memory_error(memory));
+        failed = say_error(u->say, "%s: weights: %s", u->path, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&variance);
     fmt_array_free(&weights);
@@ -274,7 +275,7 @@ int archive_load(const struct say *say, const char *path, bpcn_memory **memory, 
     *memory = NULL;
     int failed = read_options(&u, &o);
     if (!failed && bpcn_memory_create(&o, memory) != BPCN_OK)
-        failed = say_error(say, "%s: %s", path, bpcn_memory_error(NULL));
+        failed = say_error(say, "%s: %s", path, bpcn_error());
     for (size_t l = 0; !failed && l < o.layers; l++)
         failed = read_layer(&u, &o, l, *memory);
     failed = failed || read_rest(&u, &o, *memory);

@@ -168,3 +168,20 @@ uint64_t args_whole(struct args *a, const char *what, const char *text, uint64_t
                               (unsigned long long)least, (unsigned long long)most);
     return 0;
 }
+
+int word_place(const char *word, const char *const *list)
+{
+    for (int k = 0; list[k] != NULL; k++)
+        if (strcmp(word, list[k]) == 0)
+            return k;
+    return -1;
+}
+
+const char *const *activation_words(void)
+{
+    enum { MOST = 32 };
+    static const char *words[MOST + 1];
+    for (int k = 0; k < MOST; k++)
+        words[k] = bpcn_activation_name((bpcn_activation)k);
+    return words;
+}

@@ -3,6 +3,7 @@
 #ifndef BPCN_CLI_ARGS_H
 #define BPCN_CLI_ARGS_H
 
+#include "bayespcn.h"
 #include "say.h"
 
 #include <getopt.h>
@@ -40,6 +41,12 @@ bool args_expect(struct args *a, int least, int most, const char *usage);
 /* A number within bounds, or 0 with the status set and a message that names `what`. */
 double args_number(struct args *a, const char *what, const char *text, double least, double most);
 uint64_t args_whole(struct args *a, const char *what, const char *text, uint64_t least, uint64_t most);
+
+/* The place of `word` in a list that ends with NULL; -1 when it is not there. */
+int word_place(const char *word, const char *const *list);
+
+/* The names of the activations, ended by NULL. */
+const char *const *activation_words(void);
 
 /* The candidate that `word` was probably meant to be, or NULL. */
 const char *nearest_word(const char *word, const char *const *candidates, size_t count);

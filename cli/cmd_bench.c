@@ -41,7 +41,6 @@ static void print_timings(const struct bench_run *b, const char *data, const str
     put(b, "write_ms", t->write_ms);
     put(b, "write_evals", t->write_evals);
     put(b, "write_fraction_of_bandwidth", 1e-6 * t->write_bytes / t->write_ms / b->stream);
-    put(b, "block_write_ms", t->block_write_ms);
     put(b, "read_ms_per_query", t->batch_ms);
     put(b, "read_evals", t->batch_evals);
     put(b, "read_fraction_of_peak", 1e-9 * t->read_flops / (1e-3 * t->batch_ms) / b->gflops);
@@ -171,13 +170,14 @@ static int measure_costs(struct bench_run *b)
 
 static int measure_machine(struct bench_run *b)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
     bpcn_stats stats = {.size = sizeof stats};
     bpcn_memory *memory;
+    bpcn_options_default(&o, sizeof o);
     o.dim = 1;
     o.layers = 0;
     if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))
-        return say_error(&b->say, "%s", bpcn_memory_error(NULL));
+        return say_error(&b->say, "%s", bpcn_error());
     bpcn_memory_free(memory);
     b->gflops = machine_sgemm_gflops();
     b->stream = machine_stream_gbs();

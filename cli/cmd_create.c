@@ -66,14 +66,14 @@ static void parse_hidden(struct args *a, bpcn_options *o)
 }
 
 /* The place of the word in the list, or a usage error. */
-static int parse_word(struct args *a, const char *option, const char *const *words, size_t count)
+static int parse_word(struct args *a, const char *option, const char *const *words)
 {
-    char list[128] = "";
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(optarg, words[i]) == 0)
-            return (int)i;
+    char list[256] = "";
+    int place = word_place(optarg, words);
+    if (place >= 0)
+        return place;
+    for (size_t i = 0; words[i] != NULL; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), " %s", words[i]);
-    }
     a->status = say_usage(&a->say, "%s: '%s' is none of%s", option, optarg, list);
     return 0;
 }
@@ -91,15 +91,14 @@ static void parse_shape(struct args *a, int c, struct plan *plan)
 
 static void parse_option(struct args *a, int c, struct plan *plan)
 {
-    static const char *const activations[] = {"gelu", "relu", "tanh", "linear"};
-    static const char *const precisions[] = {"float32", "float64"};
+    static const char *const precisions[] = {"float32", "float64", NULL};
     bpcn_options *o = &plan->options;
     switch (c) {
     case OPT_HIDDEN:
         parse_hidden(a, o);
         break;
     case OPT_ACTIVATION:
-        o->activation = (bpcn_activation)parse_word(a, "--activation", activations, 4);
+        o->activation = (bpcn_activation)parse_word(a, "--activation", activation_words());
         break;
     case OPT_PARTICLES:
         o->particles = (size_t)args_whole(a, "--particles", optarg, 1, BPCN_MAX_PARTICLES);
@@ -120,7 +119,7 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         o->resample = 1;
         break;
     case OPT_PRECISION:
-        o->precision = (bpcn_precision)parse_word(a, "--precision", precisions, 2);
+        o->precision = (bpcn_precision)parse_word(a, "--precision", precisions);
         break;
     case OPT_FORCE:
         plan->force = true;
@@ -150,7 +149,8 @@ static void tell(const struct args *a, const char *path)
 int cmd_create(int argc, char **argv)
 {
     struct args a;
-    struct plan plan = {.options = bpcn_options_default()};
+    struct plan plan = {0};
+    bpcn_options_default(&plan.options, sizeof plan.options);
     args_begin(&a, argc, argv, own);
     for (int c; (c = args_next(&a)) >= 0;)
         parse_option(&a, c, &plan);

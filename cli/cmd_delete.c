@@ -18,7 +18,7 @@ static int delete_row(struct memfile *file, const struct batch *batch, size_t ro
     bpcn_status status = bpcn_memory_delete(file->memory, batch->x + row * file->remark.fields.dim);
     batch_row_name(batch, row, name, sizeof name);
     if (status != BPCN_OK && status != BPCN_REFUSED)
-        return say_error(say, "%s: %s", name, bpcn_memory_error(file->memory));
+        return say_error(say, "%s: %s", name, bpcn_error());
     if (status == BPCN_OK)
         tally->deleted++;
     else

@@ -95,7 +95,7 @@ static int recall(struct demo *d, const char *what, enum damage damage)
     bpcn_read_info info[PICTURES];
     spoil(d, damage);
     if (bpcn_memory_read(d->memory, d->query, damage == NOISE ? NULL : d->known, PICTURES, NULL, d->answer, info))
-        return complain(bpcn_memory_error(d->memory));
+        return complain(bpcn_error());
     for (size_t i = 0; i < PICTURES; i++) {
         double error = mean_square(d->answer + i * DIM, d->pictures.data + i * DIM);
         before += mean_square(d->query + i * DIM, d->pictures.data + i * DIM) / PICTURES;
@@ -111,13 +111,15 @@ static int recall(struct demo *d, const char *what, enum damage damage)
 
 static int write_all(struct demo *d)
 {
-    bpcn_options o = bpcn_options_default();
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_options o;
+    bpcn_write_info info;
     bpcn_stats stats = {.size = sizeof stats};
+    bpcn_options_default(&o, sizeof o);
+    bpcn_write_info_default(&info, sizeof info);
     o.dim = DIM;
     if (bpcn_memory_create(&o, &d->memory) || bpcn_memory_write(d->memory, d->pictures.data, PICTURES, &info) ||
         bpcn_memory_get_stats(d->memory, &stats))
-        return complain(bpcn_memory_error(d->memory));
+        return complain(bpcn_error());
     printf("Wrote %zu pictures of clothes, each once, into a memory of three hidden layers of 256\n"
            "(%.1f MB, whatever is written; %.0f energy evaluations per write).\n\n",
            info.written, (double)stats.bytes / 1e6, (double)info.evaluations / PICTURES);

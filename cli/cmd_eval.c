@@ -1,4 +1,5 @@
 /* bpcn eval: writes images into a method, reads them back corrupted, prints one line per task. */
+#include "args.h"
 #include "commands.h"
 
 #include "stream.h"
@@ -17,7 +18,8 @@ static const char usage[] =
     "\n"
     "  --data NAME            cifar10 (default), tiny-imagenet, mnist, fashion-mnist, or a path:\n"
     "                         a folder of PNG or JPEG images, an IDX file, a .npy array\n"
-    "  --data-dir DIR         where datasets are; default $BPCN_DATA_DIR, else ../shared/data\n"
+    "  --data-dir DIR         where datasets are; default $BPCN_DATA_DIR, else the user's data folder,\n"
+    "                         ~/.local/share/bayespcn\n"
     "  --model NAME           bayespcn (default), identity, nearest, mhn, gpcn-offline, gpcn-online\n"
     "  --hidden W,W,...       widths of the hidden layers from the bottom; default 256,256,256\n"
     "  --activation NAME      gelu (default) or relu, tanh, linear\n"
@@ -131,17 +133,12 @@ static int number_of(const char *text, const char *what, double *value, struct f
 /* The place of text among the words. */
 static int word_of(const char *text, const char *what, const char *const *words, int *value, struct failure *failure)
 {
-    for (int k = 0; words[k] != NULL; k++)
-        if (strcmp(text, words[k]) == 0) {
-            *value = k;
-            return 0;
-        }
-    return failed(failure, "%s cannot be %s; see bpcn eval --help", what, text);
+    *value = word_place(text, words);
+    return *value >= 0 ? 0 : failed(failure, "%s cannot be %s; see bpcn eval --help", what, text);
 }
 
 static int take_word(struct request *r, int option, const char *text, struct failure *failure)
 {
-    static const char *const activations[] = {"gelu", "relu", "tanh", "linear", NULL};
     static const char *const objectives[] = {"default", "marginal", "paper", "recall", NULL};
     static const char *const minimizers[] = {"default", "adam", NULL};
     static const char *const metrics[] = {"dot", "euclidean", NULL};
@@ -149,7 +146,7 @@ static int take_word(struct request *r, int option, const char *text, struct fai
     int value = 0, status = 0;
     switch (option) {
     case OPT_ACTIVATION:
-        status = word_of(text, "--activation", activations, &value, failure);
+        status = word_of(text, "--activation", activation_words(), &value, failure);
         r->spec.activation = (bpcn_activation)value;
         break;
     case OPT_OBJECTIVE:

@@ -42,7 +42,7 @@ int cmd_export(int argc, char **argv)
 static int adopt(const struct say *say, const char *from, const char *to, bool force)
 {
     bpcn_memory *memory;
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     struct fields fields;
     char text[FIELDS_TEXT_MOST], why[200], size[32];
     int status = archive_load(say, from, &memory, text, sizeof text);

@@ -9,12 +9,6 @@
 
 enum { OPT_MEASURE = 400, OPT_HEADER };
 
-static const char *activation_name(bpcn_activation activation)
-{
-    static const char *const names[] = {"gelu", "relu", "tanh", "linear"};
-    return (unsigned)activation < 4 ? names[activation] : "?";
-}
-
 static void tell_json(const char *path, const struct memhead *h, const char *fields)
 {
     const bpcn_options *o = &h->options;
@@ -27,7 +21,7 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
         printf("%s%zu", l ? "," : "", o->hidden[l]);
     printf("],\"activation\":\"%s\",\"particles\":%zu,\"sigma_w\":%.9g,\"sigma_x\":%.9g,\"sigma_data\":%.9g,"
            "\"seed\":%" PRIu64 ",\"precision\":\"%s\"",
-           activation_name(o->activation), o->particles, o->sigma_w, o->sigma_x, o->sigma_data, o->seed,
+           bpcn_activation_name(o->activation), o->particles, o->sigma_w, o->sigma_x, o->sigma_data, o->seed,
            o->precision == BPCN_FLOAT64 ? "float64" : "float32");
     printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64
            ",\"bytes\":%zu,\"file_bytes\":%" PRIu64,
@@ -44,8 +38,9 @@ static void tell_network(const struct say *say, const bpcn_options *o)
     say_result(say, "network    ");
     for (size_t l = 0; l < o->layers; l++)
         say_result(say, "%s%zu", l ? ", " : "", o->hidden[l]);
-    say_result(say, "%s, %s, %zu particle%s, %s\n", o->layers ? "" : "no hidden layers", activation_name(o->activation),
-               o->particles, o->particles == 1 ? "" : "s", o->precision == BPCN_FLOAT64 ? "float64" : "float32");
+    say_result(say, "%s, %s, %zu particle%s, %s\n", o->layers ? "" : "no hidden layers",
+               bpcn_activation_name(o->activation), o->particles, o->particles == 1 ? "" : "s",
+               o->precision == BPCN_FLOAT64 ? "float64" : "float32");
     say_result(say, "noise      sigma_x %g, sigma_w %g, seed %" PRIu64 "\n", o->sigma_x, o->sigma_w, o->seed);
 }
 

@@ -9,6 +9,7 @@
 #include "query.h"
 #include "verdict.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,9 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
     json_number(stdout, v->info->log_density);
-    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%zu,\"converged\":%s,\"particle\":%zu", v->info->residual,
-           v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false", v->info->particle);
+    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
+           v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
+           v->info->particle);
     if (error >= 0)
         printf(",\"mse\":%.6g", error);
     json_fields(r, v);
@@ -217,8 +219,9 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
 {
     size_t dim = r->file.remark.fields.dim;
     bpcn_status status = BPCN_OK;
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
     float *answer = malloc(dim * sizeof *answer);
+    bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
     if (answer == NULL)
         return BPCN_NO_MEMORY;
@@ -243,7 +246,8 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
                       size_t rows, bpcn_read_info *info, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = !query->all_known || (r->score && query->noise < 0);
     o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
@@ -257,7 +261,7 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
         return 0;
     progress_clear(&r->progress);
     return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
-                     batch->first + first + rows - 1, bpcn_memory_error(r->file.memory));
+                     batch->first + first + rows - 1, bpcn_error());
 }
 
 static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
@@ -359,6 +363,7 @@ static int open_and_run(struct args *a, struct reading *r)
     int status = memfile_open(&a->say, args_rest(a)[0], TO_LOOK, &r->file);
     if (status != 0)
         return status;
+    r->options.size = sizeof r->options;
     bpcn_memory_get_options(r->file.memory, &r->options);
     const struct fields *fields = &r->file.remark.fields;
     r->out_options.channels_last = r->input.channels_last;

@@ -21,7 +21,7 @@ int cmd_reproduce(int argc, char **argv)
     if (status == 0)
         status = reproduce_finish(&r, &failure);
     if (status == 0)
-        printf("%zu cells in %s/cells; the report is %s/report.html\n", r.list.cells, r.out, r.out);
+        printf("%zu cells in %s/cells.csv; the report is %s/report.html\n", r.list.cells, r.out, r.out);
     else
         fprintf(stderr, "bpcn reproduce: %s\n", failure.text);
     reproduce_free(&r);

@@ -8,6 +8,7 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { OPT_FORGET = 400 };
@@ -28,14 +29,15 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     const struct say *say = w->file.say;
     const float *x = batch->x + row * w->options.dim;
     bpcn_write_row became;
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     char name[4096];
+    bpcn_write_info_default(&info, sizeof info);
     info.rows = &became;
     batch_row_name(batch, row, name, sizeof name);
     if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
         bpcn_memory_write(w->file.memory, x, 1, &info) != BPCN_OK) {
         progress_clear(&w->progress);
-        return say_error(say, "%s: %s", name, bpcn_memory_error(w->file.memory));
+        return say_error(say, "%s: %s", name, bpcn_error());
     }
     double familiarity = familiarity_of_write(&w->options, &became);
     w->written++;
@@ -44,7 +46,7 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     if (say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%zu}\n",
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64 "}\n",
                batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
                became.evaluations);
     }
@@ -140,6 +142,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     int status = memfile_open(&a->say, args_rest(a)[0], TO_CHANGE, &w.file);
     if (status != 0)
         return status;
+    w.options.size = sizeof w.options;
     bpcn_memory_get_options(w.file.memory, &w.options);
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));

@@ -11,9 +11,9 @@ enum { NOTE_MOST = FIELDS_TEXT_MOST + 256 };
 static const double seconds_between_syncs = 1;
 
 /* The library's sentence, after the file's name unless it has it. */
-static int library_error(const struct say *say, const char *path, const bpcn_memory *memory, bpcn_status status)
+static int library_error(const struct say *say, const char *path, bpcn_status status)
 {
-    const char *why = bpcn_memory_error(memory);
+    const char *why = bpcn_error();
     if (strstr(why, path) != NULL)
         say_error(say, "%s", why);
     else
@@ -23,7 +23,7 @@ static int library_error(const struct say *say, const char *path, const bpcn_mem
 
 int memfile_error(const struct memfile *file)
 {
-    return library_error(file->say, file->path, file->memory, BPCN_INVALID);
+    return library_error(file->say, file->path, BPCN_INVALID);
 }
 
 static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
@@ -44,7 +44,7 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
     if (!failed && status == BPCN_OK)
         status = bpcn_memory_save(memory, path);
     if (!failed && status != BPCN_OK)
-        failed = library_error(say, path, memory, status);
+        failed = library_error(say, path, status);
     bpcn_memory_free(memory);
     return failed;
 }
@@ -54,7 +54,7 @@ int memfile_create(const struct say *say, const char *path, const bpcn_options *
 {
     bpcn_memory *memory;
     if (bpcn_memory_create(options, &memory) != BPCN_OK)
-        return say_error(say, "%s: %s", path, bpcn_memory_error(NULL));
+        return say_error(say, "%s: %s", path, bpcn_error());
     return memfile_adopt(say, path, memory, fields, force);
 }
 
@@ -62,12 +62,12 @@ static int get_remark(struct memfile *file)
 {
     char note[NOTE_MOST] = "";
     size_t bytes = 0;
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     bpcn_status status = bpcn_memory_get_options(file->memory, &o);
     if (status == BPCN_OK)
         status = bpcn_memory_get_note(file->memory, note, sizeof note - 1, &bytes);
     if (status != BPCN_OK)
-        return library_error(file->say, file->path, file->memory, status);
+        return library_error(file->say, file->path, status);
     if (remark_parse(note, o.dim, &file->remark) != 0) {
         say_error(file->say, "%s: its note does not describe its rows", file->path);
         return EXIT_DAMAGED;
@@ -77,13 +77,14 @@ static int get_remark(struct memfile *file)
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
 {
-    bpcn_open_options o = bpcn_open_options_default();
+    bpcn_open_options o;
+    bpcn_open_options_default(&o, sizeof o);
     *file = (struct memfile){.say = say, .path = path, .synced = seconds_now()};
     o.read_only = purpose == TO_LOOK;
     o.sync = BPCN_SYNC_MANUAL;
     bpcn_status status = bpcn_memory_open(path, &o, &file->memory);
     if (status != BPCN_OK)
-        return library_error(say, path, NULL, status);
+        return library_error(say, path, status);
     int failed = get_remark(file);
     if (failed)
         memfile_close(file);
@@ -94,14 +95,14 @@ static int make_durable(struct memfile *file)
 {
     bpcn_status status = bpcn_memory_sync(file->memory);
     file->synced = seconds_now();
-    return status == BPCN_OK ? 0 : library_error(file->say, file->path, file->memory, status);
+    return status == BPCN_OK ? 0 : library_error(file->say, file->path, status);
 }
 
 int memfile_commit(struct memfile *file)
 {
     bpcn_status status = put_remark(file->memory, &file->remark);
     if (status != BPCN_OK)
-        return library_error(file->say, file->path, file->memory, status);
+        return library_error(file->say, file->path, status);
     return make_durable(file);
 }
 
@@ -119,23 +120,25 @@ void memfile_close(struct memfile *file)
 int memfile_header(const struct say *say, const char *path, struct memhead *head)
 {
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_inspect(path, &info);
+    *head = (struct memhead){.options.size = sizeof head->options};
+    bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
-        return library_error(say, path, NULL, status);
-    *head = (struct memhead){.options = info.options, .file_bytes = info.file_bytes};
+        return library_error(say, path, status);
+    head->file_bytes = info.file_bytes;
     head->stats = (bpcn_stats){
         .writes = info.writes, .forgets = info.forgets, .deletes = info.deletes, .bytes = (size_t)info.snapshot_bytes};
-    return remark_parse("", info.options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
+    return remark_parse("", head->options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
 }
 
 int memfile_head(const struct say *say, const char *path, struct memhead *head)
 {
     struct memfile file;
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_inspect(path, &info);
+    *head = (struct memhead){.options.size = sizeof head->options};
+    bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
-        return library_error(say, path, NULL, status);
-    *head = (struct memhead){.options = info.options, .file_bytes = info.file_bytes};
+        return library_error(say, path, status);
+    head->file_bytes = info.file_bytes;
     int failed = memfile_open(say, path, TO_LOOK, &file);
     if (failed)
         return failed;
@@ -143,7 +146,7 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
     head->stats.size = sizeof head->stats;
     status = bpcn_memory_get_stats(file.memory, &head->stats);
     if (status != BPCN_OK)
-        failed = library_error(say, path, file.memory, status);
+        failed = library_error(say, path, status);
     memfile_close(&file);
     return failed;
 }
@@ -151,9 +154,9 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
 int memfile_check(const struct say *say, const char *path)
 {
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_check(path, &info);
+    bpcn_status status = bpcn_file_check(path, &info, NULL);
     if (status != BPCN_OK)
-        return library_error(say, path, NULL, status);
+        return library_error(say, path, status);
     if (info.dropped_bytes > 0)
         say_note(say, "%s: an unfinished change at the end (%llu bytes) will be dropped when it is opened", path,
                  (unsigned long long)info.dropped_bytes);

@@ -65,7 +65,7 @@ static size_t heaviest_particle(const bpcn_memory *memory, size_t particles)
 
 double memory_fullness(const bpcn_memory *memory)
 {
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     double fullest = 0;
     if (bpcn_memory_get_options(memory, &o) != BPCN_OK)
         return -1;
@@ -146,8 +146,9 @@ static int recall_probes(const struct memfile *file, const struct probes *p, siz
 {
     float *answer = malloc(PROBES * p->dim * sizeof *answer);
     unsigned char *known = malloc(PROBES * p->dim);
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
     int failed = answer == NULL || known == NULL ? say_error(file->say, "out of memory") : 0;
+    bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
         hide_quarter(&file->remark.fields, known + i * p->dim);

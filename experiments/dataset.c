@@ -10,12 +10,25 @@
 
 enum { PATH_ROOM = 2048 };
 
-static const char *data_home(const char *given)
+static int is_set(const char *text)
 {
-    const char *environment = getenv("BPCN_DATA_DIR");
-    if (given != NULL)
-        return given;
-    return environment != NULL && environment[0] != '\0' ? environment : "../shared/data";
+    return text != NULL && text[0] != '\0';
+}
+
+/* The folder given, or $BPCN_DATA_DIR, or the user's data folder by the XDG Base Directory Specification, which wants
+   relative paths in $XDG_DATA_HOME ignored. */
+static int data_home(const char *given, char *home, size_t room, struct failure *failure)
+{
+    const char *variable = getenv("BPCN_DATA_DIR"), *data = getenv("XDG_DATA_HOME"), *user = getenv("HOME");
+    if (given != NULL || is_set(variable))
+        snprintf(home, room, "%s", given != NULL ? given : variable);
+    else if (is_set(data) && data[0] == '/')
+        snprintf(home, room, "%s/bayespcn", data);
+    else if (is_set(user))
+        snprintf(home, room, "%s/.local/share/bayespcn", user);
+    else
+        return failed(failure, "BPCN_DATA_DIR, XDG_DATA_HOME and HOME are not set: give the folder of datasets by one");
+    return 0;
 }
 
 static int exists(const char *path)
@@ -69,10 +82,12 @@ static int load_cifar10(const char *home, size_t count, struct dataset *d, struc
     for (int batch = 1; batch <= 5 && (count == 0 || d->count < count); batch++) {
         snprintf(path, sizeof path, "%s/cifar-10-batches-bin/data_batch_%d.bin", home, batch);
         if (batch == 1 && !exists(path))
-            return failed(failure,
-                          "%s is missing: run scripts/fetch-data cifar10, or download the binary version of CIFAR-10 "
-                          "from its home page (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it in %s",
-                          path, home);
+            return failed(
+                failure,
+                "%s is missing: run scripts/fetch-data cifar10, or download the binary version of CIFAR-10 "
+                "from its home page (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it in %s, or set "
+                "BPCN_DATA_DIR to the folder that has it",
+                path, home);
         if (!exists(path))
             break;
         options.max_rows = count ? count - d->count : 0;
@@ -94,7 +109,7 @@ static int load_tiny(const char *home, size_t count, struct dataset *d, struct f
         if (!exists(path))
             return failed(failure,
                           "%s is missing: download tiny-imagenet-200.zip (http://cs231n.stanford.edu/"
-                          "tiny-imagenet-200.zip) and unpack it in %s",
+                          "tiny-imagenet-200.zip) and unpack it in %s, or set BPCN_DATA_DIR to the folder that has it",
                           path, home);
         if (take_file(d, path, &options, failure) != 0)
             return -1;
@@ -112,7 +127,10 @@ static int load_mnist(const char *home, const char *name, size_t count, struct d
     if (!exists(path))
         snprintf(path, sizeof path, "%s/%s/train-images-idx3-ubyte", home, name);
     if (!exists(path))
-        return failed(failure, "%s is missing: put the training images of %s there, gzipped or not", path, name);
+        return failed(failure,
+                      "%s is missing: put the training images of %s there, gzipped or not, or set BPCN_DATA_DIR to the "
+                      "folder that has them",
+                      path, name);
     return take_file(d, path, &options, failure);
 }
 
@@ -129,20 +147,28 @@ static int load_path(const char *path, size_t count, struct dataset *d, struct f
     return take_file(d, path, &options, failure);
 }
 
+static int load_named(const char *name, const char *home, size_t count, struct dataset *d, struct failure *failure)
+{
+    if (strcmp(name, "cifar10") == 0)
+        return load_cifar10(home, count, d, failure);
+    if (strcmp(name, "tiny-imagenet") == 0)
+        return load_tiny(home, count, d, failure);
+    return load_mnist(home, name, count, d, failure);
+}
+
 int dataset_load(const char *name, const char *data_dir, size_t count, struct dataset *d, struct failure *failure)
 {
-    const char *home = data_home(data_dir);
-    int status;
+    static const char *const names[] = {"cifar10", "tiny-imagenet", "mnist", "fashion-mnist"};
+    char home[PATH_ROOM / 2];
+    int named = 0, status;
     *d = (struct dataset){0};
     snprintf(d->name, sizeof d->name, "%s", name);
-    if (strcmp(name, "cifar10") == 0)
-        status = load_cifar10(home, count, d, failure);
-    else if (strcmp(name, "tiny-imagenet") == 0)
-        status = load_tiny(home, count, d, failure);
-    else if (strcmp(name, "mnist") == 0 || strcmp(name, "fashion-mnist") == 0)
-        status = load_mnist(home, name, count, d, failure);
-    else
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        named |= strcmp(name, names[k]) == 0;
+    if (!named)
         status = load_path(name, count, d, failure);
+    else if ((status = data_home(data_dir, home, sizeof home, failure)) == 0)
+        status = load_named(name, home, count, d, failure);
     if (status == 0 && d->count < count)
         status = failed(failure, "%s has %zu images, but %zu are wanted", name, d->count, count);
     if (status != 0)

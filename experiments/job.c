@@ -25,29 +25,21 @@ int make_folder(const char *path, struct failure *failure)
     return 0;
 }
 
-/* ---- cells and their files */
-
-static void cell_path(const struct job_list *list, const struct cell *cell, char *path, size_t room)
-{
-    char key[KEY_ROOM];
-    cell_key(cell, key, sizeof key);
-    snprintf(path, room, "%s/cells/%s.txt", list->out, key);
-}
+/* ---- cells in the table of results */
 
 int cell_load(const struct job_list *list, const struct cell *cell, struct record *record)
 {
-    char path[2048];
-    struct record unused;
-    cell_path(list, cell, path, sizeof path);
-    return record_load(record ? record : &unused, path) == 0;
+    char key[KEY_ROOM];
+    cell_key(cell, key, sizeof key);
+    return ledger_find(list->ledger, key, record);
 }
 
 int cell_save(const struct job_list *list, const struct cell *cell, const struct record *record,
               struct failure *failure)
 {
-    char path[2048];
-    cell_path(list, cell, path, sizeof path);
-    return record_save(record, path, failure);
+    char key[KEY_ROOM];
+    cell_key(cell, key, sizeof key);
+    return ledger_add(list->ledger, key, record, failure);
 }
 
 /* What cells must share to be filled by one stream of writes. */
@@ -123,12 +115,15 @@ static void sort_jobs(struct job_list *list)
 int job_list_create(const struct plan *plan, const char *out, const char *data_dir, struct job_list *list,
                     struct failure *failure)
 {
-    char folder[1200], before[KEY_ROOM] = "", key[KEY_ROOM];
+    char before[KEY_ROOM] = "", key[KEY_ROOM];
     *list = (struct job_list){.data_dir = data_dir};
     snprintf(list->out, sizeof list->out, "%s", out);
-    snprintf(folder, sizeof folder, "%s/cells", list->out);
-    if (make_folder(folder, failure) != 0)
+    if (make_folder(list->out, failure) != 0)
         return -1;
+    if (ledger_open(list->out, &list->ledger, failure) != 0) {
+        job_list_free(list);
+        return -1;
+    }
     if (collect(plan, list) != 0) {
         job_list_free(list);
         return failed(failure, "out of memory for the cells");
@@ -148,6 +143,7 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
 
 void job_list_free(struct job_list *list)
 {
+    ledger_free(list->ledger);
     free(list->cell);
     free(list->job);
     *list = (struct job_list){0};
@@ -182,7 +178,7 @@ static int run_cell(const struct job_list *list, const struct cell *cell, struct
     } else {
         status = figure_run(list, cell, stream, &record, failure);
     }
-    if (status == 0)
+    if (status == 0 && !cell_load(list, cell, NULL)) /* there: only the picture was missing */
         status = cell_save(list, cell, &record, failure);
     if (status == 0)
         announce(list, cell, &record);
@@ -197,6 +193,8 @@ int job_run(const struct job_list *list, size_t number, struct failure *failure)
     struct dataset dataset;
     struct stream stream;
     size_t longest = 0;
+    if (ledger_read(list->ledger, failure) != 0)
+        return -1;
     for (size_t i = 0; i < job->count; i++)
         if (!is_there(list, &cells[i]))
             longest = figure_images(&cells[i]);

@@ -1,13 +1,13 @@
 /*
  * Jobs: the cells of a plan, each once, grouped by the stream of writes they share. Jobs are
- * independent of each other and leave every cell in a file of its own as soon as it is finished,
+ * independent of each other and add every cell to the table of results as soon as it is finished,
  * so they can be killed, repeated, and run in any order by any number of processes.
  */
 #ifndef EXPERIMENTS_JOB_H
 #define EXPERIMENTS_JOB_H
 
+#include "ledger.h"
 #include "plan.h"
-#include "record.h"
 
 struct job {
     size_t first, count; /* its cells */
@@ -19,6 +19,7 @@ struct job_list {
     struct job *job;
     struct cell *cell; /* [cells], those of a job together, by rising length */
     char out[1024];    /* the folder of results */
+    struct ledger *ledger;
     const char *data_dir;
     int threads;  /* of the matrix products */
     int pictures; /* figures leave their pictures too */

@@ -70,7 +70,7 @@ static int run(int argc, char **argv, int rank, int ranks, struct failure *failu
         if (status == 0)
             status = reproduce_finish(&r, failure);
         if (status == 0)
-            printf("%zu cells in %s/cells; the report is %s/report.html\n", r.list.cells, r.out, r.out);
+            printf("%zu cells in %s/cells.csv; the report is %s/report.html\n", r.list.cells, r.out, r.out);
     }
     reproduce_free(&r);
     return status;

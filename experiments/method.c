@@ -9,7 +9,6 @@
 
 static const char *const names[METHOD_KINDS] = {"bayespcn", "identity",     "nearest",
                                                 "mhn",      "gpcn-offline", "gpcn-online"};
-static const char *const activations[] = {"gelu", "relu", "tanh", "linear"};
 
 struct method_spec method_spec_default(void)
 {
@@ -85,8 +84,8 @@ void method_key(const struct method_spec *s, char *key, size_t room)
     case METHOD_BAYESPCN:
         if (s->forget_every > 0 && s->beta > 0)
             snprintf(more, sizeof more, "-forget%g_%zu", s->beta, s->forget_every);
-        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, activations[s->activation], s->particles,
-                 s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
+        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, bpcn_activation_name(s->activation),
+                 s->particles, s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
         break;
     case METHOD_NEAREST:
         if (s->budget > 0)
@@ -103,8 +102,8 @@ void method_key(const struct method_spec *s, char *key, size_t room)
         snprintf(more, sizeof more, "-i%zu", s->iterations);
         /* fall through */
     case METHOD_GPCN_ONLINE:
-        snprintf(key, room, "%s-%s-%s-x%g%s%s-s%llu", names[s->kind], shape, activations[s->activation], s->sigma_x,
-                 s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
+        snprintf(key, room, "%s-%s-%s-x%g%s%s-s%llu", names[s->kind], shape, bpcn_activation_name(s->activation),
+                 s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
         break;
     default:
         snprintf(key, room, "%s-s%llu", names[s->kind], seed);
@@ -115,8 +114,9 @@ void method_key(const struct method_spec *s, char *key, size_t room)
 
 static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, struct method *m)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
     bpcn_stats stats = {.size = sizeof stats};
+    bpcn_options_default(&o, sizeof o);
     o.dim = dim;
     o.layers = s->layers;
     memcpy(o.hidden, s->hidden, sizeof o.hidden);
@@ -132,7 +132,7 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
         status = bpcn_memory_get_stats(m->memory, &stats);
     if (status == BPCN_OK) {
         m->code_dim = stats.code_dim;
-        m->model = bpcn_memory_model(m->memory);
+        m->model = memory_model(m->memory);
     }
     return status;
 }
@@ -187,7 +187,7 @@ int method_create(const struct method_spec *spec, size_t dim, struct method *m, 
         status = create_gpcn(spec, dim, m);
     else
         status = create_other(spec, dim, m);
-    return status == BPCN_OK ? 0 : failed(failure, "%s: %s", names[spec->kind], bpcn_memory_error(NULL));
+    return status == BPCN_OK ? 0 : failed(failure, "%s: %s", names[spec->kind], bpcn_error());
 }
 
 void method_free(struct method *m)
@@ -207,7 +207,7 @@ size_t method_bytes(const struct method *m)
 
 static int model_failed(const struct method *m, struct failure *failure)
 {
-    return failed(failure, "%s: %s", names[m->spec.kind], m->model.error(m->model.self));
+    return failed(failure, "%s: %s", names[m->spec.kind], bpcn_error());
 }
 
 /* Makes room for the codes of n rows more. */
@@ -228,7 +228,8 @@ static int write_piece(struct method *m, const float *x, size_t n, struct failur
 {
     if (m->memory == NULL)
         return m->model.write(m->model.self, x, n) == BPCN_OK ? 0 : model_failed(m, failure);
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     if (keep_codes(m, n, failure) != 0)
         return -1;
     info.codes = m->codes + m->written * m->spec.particles * m->code_dim;
@@ -258,8 +259,9 @@ int method_write(struct method *m, const float *x, size_t n, struct failure *fai
 static int stored_energy(const struct method *m, bpcn_objective objective, const float *query,
                          const unsigned char *known, double noise, size_t image, const float *truth, double *least)
 {
-    bpcn_read_options options = bpcn_read_options_default();
+    bpcn_read_options options;
     int paper = objective == BPCN_OBJECTIVE_PAPER || m->spec.minimizer == BPCN_ADAM;
+    bpcn_read_options_default(&options, sizeof options);
     options.objective = objective;
     options.noise = paper ? 0 : noise;
     for (size_t k = 0; k < m->spec.particles; k++) {
@@ -277,8 +279,9 @@ static int read_memory(struct method *m, bpcn_objective objective, const float *
                        size_t n, const size_t *images, const float *truth, float *out, struct read_report *report,
                        struct failure *failure)
 {
-    bpcn_read_options options = bpcn_read_options_default();
+    bpcn_read_options options;
     bpcn_read_info *info = calloc(n, sizeof *info);
+    bpcn_read_options_default(&options, sizeof options);
     if (info == NULL)
         return failed(failure, "out of memory");
     options.objective = objective;

@@ -1,4 +1,4 @@
-/* A cell's result: named numbers, kept as a small text file that is either whole or not there. */
+/* A cell's result: named numbers. */
 #ifndef EXPERIMENTS_RECORD_H
 #define EXPERIMENTS_RECORD_H
 
@@ -21,11 +21,5 @@ void record_set(struct record *record, const char *name, double value);
 
 /* The number of that name, NaN when there is none. */
 double record_get(const struct record *record, const char *name);
-
-/* The file is written beside its place and renamed into it. */
-int record_save(const struct record *record, const char *path, struct failure *failure);
-
-/* -1 when there is no such file or it is not a record. */
-int record_load(struct record *record, const char *path);
 
 #endif

@@ -19,7 +19,8 @@ const char *reproduce_usage(void)
            "  --tier quick|paper    quick (default): small sizes, minutes; paper: the paper's, hours\n"
            "  --out DIR             where results go; default results\n"
            "  --jobs N              processes; default 1, which uses all cores for its matrix products\n"
-           "  --data-dir DIR        where datasets are; default $BPCN_DATA_DIR, else ../shared/data\n"
+           "  --data-dir DIR        where datasets are; default $BPCN_DATA_DIR, else the user's data folder,\n"
+           "                        ~/.local/share/bayespcn\n"
            "  --datasets LIST       only these of cifar10,tiny-imagenet\n"
            "  --seeds N             default 1 (quick) or 3 (paper)\n"
            "  --longest T           leave out sequences longer than T\n"
@@ -29,7 +30,7 @@ const char *reproduce_usage(void)
            "  --report-only         compute nothing, write tables and report from the cells there are\n"
            "  --verbose             a line on stderr for every cell; default on a terminal\n"
            "\n"
-           "Every cell is stored under DIR/cells when it is finished and never computed again: a run that\n"
+           "Every cell is a row of DIR/cells.csv when it is finished and never computed again: a run that\n"
            "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md, plots (with gnuplot),\n"
            "pictures, and report.html, which covers every experiment of the tier that has cells.\n";
 }
@@ -189,7 +190,7 @@ int reproduce_finish(const struct reproduction *r, struct failure *failure)
 {
     const char *const *names = plan_experiments();
     struct provenance p;
-    int status = 0;
+    int status = ledger_read(r->list.ledger, failure);
     provenance_fill(&p, r->command);
     for (size_t e = 0; status == 0 && names[e] != NULL; e++) {
         int wanted = strcmp(r->request.experiment, "all") == 0 || strcmp(r->request.experiment, names[e]) == 0,

@@ -5,23 +5,28 @@
  * whether something was ever seen. The model is BayesPCN, a Bayesian predictive coding network;
  * docs/MODEL.md has the equations and the precision of every quantity.
  *
- *     bpcn_options o = bpcn_options_default();
+ *     bpcn_options o;
+ *     bpcn_options_default(&o, sizeof o);
  *     o.dim = 784; o.layers = 3; o.hidden[0] = o.hidden[1] = o.hidden[2] = 256;
  *     bpcn_memory *m;
- *     if (bpcn_memory_create(&o, &m) != BPCN_OK) { puts(bpcn_memory_error(NULL)); return 1; }
+ *     if (bpcn_memory_create(&o, &m) != BPCN_OK) { puts(bpcn_error()); return 1; }
  *     bpcn_memory_write(m, images, 64, NULL);
  *     bpcn_memory_read(m, fragments, known, 64, NULL, recalled, NULL);
  *     bpcn_memory_free(m);
  *
  * Conventions
  *   - Every call that can fail returns a bpcn_status; results leave through pointers. After a
- *     failure bpcn_memory_error() gives one sentence that says what was wrong and where, and the
+ *     failure bpcn_error() gives one sentence that says what was wrong and where, and the
  *     memory is as it was before the call (a write of several rows keeps the rows before the bad
  *     one and says how many).
  *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers. The
  *     model expects entries of about 1; beyond 1e15 they are refused.
- *   - Structs that carry `size` may grow at their end in later versions; get them from the
- *     matching _default() function, which sets it.
+ *   - Structs that open with `size` may grow at their end in later versions, and a program works with
+ *     older and newer libraries than the one it was compiled against. The matching _default() function
+ *     sets what a call reads, and the size; in structs that a call only fills, set the size yourself
+ *     (bpcn_stats s = {.size = sizeof s}). No more than that many bytes are read or filled, and fields
+ *     that a caller does not have count as their defaults. Fields that the library does not know must
+ *     be zero, and come back as zero. Structs without `size` never change theirs.
  *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
  *     one memory at once; all others want it alone.
  *   - The same seed, inputs and number of threads on the same machine give the same bits.
@@ -70,12 +75,15 @@ typedef enum bpcn_status {
 /* "ok", "invalid", ...: the status as a word to print or to search for. Never NULL. */
 BPCN_API const char *bpcn_status_name(bpcn_status status);
 
+/* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
+   when none failed. Valid until this thread's next failing call. */
+BPCN_API const char *bpcn_error(void);
+
 /* ---- options ------------------------------------------------------------------------------ */
 
 #define BPCN_MAX_LAYERS 64        /* hidden layers */
 #define BPCN_MAX_WIDTH (1u << 24) /* entries of one layer */
 #define BPCN_MAX_PARTICLES (1u << 16)
-#define BPCN_MAX_BLOCK 1024 /* rows of one bpcn_memory_write_block */
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 
 typedef enum bpcn_activation {
@@ -84,6 +92,9 @@ typedef enum bpcn_activation {
     BPCN_TANH = 2,
     BPCN_LINEAR = 3
 } bpcn_activation;
+
+/* "gelu", "relu", ...; NULL beyond the last, so that all can be gone through from 0 on. */
+BPCN_API const char *bpcn_activation_name(bpcn_activation activation);
 
 typedef enum bpcn_minimizer {
     BPCN_LBFGS = 0, /* ours: top-down start, annealed L-BFGS with its own step for every query */
@@ -96,7 +107,7 @@ typedef enum bpcn_precision {
 } bpcn_precision;
 
 typedef struct bpcn_options {
-    size_t size;                    /* sizeof(bpcn_options); set by bpcn_options_default */
+    size_t size;                    /* of the caller's struct; set by bpcn_options_default */
     size_t dim;                     /* entries of one observation, 1 .. BPCN_MAX_WIDTH; no default */
     size_t layers;                  /* hidden layers, 0 .. BPCN_MAX_LAYERS; default 3 */
     size_t hidden[BPCN_MAX_LAYERS]; /* their widths from the bottom; default 256 each */
@@ -110,18 +121,19 @@ typedef struct bpcn_options {
                                        below half; default 0 */
     bpcn_minimizer minimizer;       /* default BPCN_LBFGS */
     bpcn_precision precision;       /* default BPCN_FLOAT32 */
+    int threads;                    /* that one call may use, 0 (default): as the environment variable
+                                       BPCN_THREADS says, otherwise one per core. BLAS, used for
+                                       factorisations, has a setting of its own */
     double adam_rate;               /* BPCN_ADAM: learning rate; default 0.01 */
     double adam_stop;               /* BPCN_ADAM: stop once no energy moved more; default 1e-3 */
     size_t adam_steps;              /* BPCN_ADAM: steps of one descent; default 500 */
     size_t rounds;                  /* rounds of an auto-associative read under
                                        BPCN_OBJECTIVE_PAPER; a hetero-associative Adam read takes
                                        rounds x adam_steps steps; default 30 */
-    int threads;                    /* that one call may use, 0 (default): as the environment variable
-                                       BPCN_THREADS says, otherwise one per core. BLAS, used for
-                                       float64 and factorisations, has a setting of its own */
 } bpcn_options;
 
-BPCN_API bpcn_options bpcn_options_default(void);
+/* Fills the `size` bytes that the caller has: sizeof *options. */
+BPCN_API void bpcn_options_default(bpcn_options *options, size_t size);
 
 /* ---- a memory's life ---------------------------------------------------------------------- */
 
@@ -135,11 +147,7 @@ BPCN_API bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory
    bpcn_memory_close. */
 BPCN_API void bpcn_memory_free(bpcn_memory *memory);
 
-/* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
-   when none failed. `memory` may be NULL. Valid until this thread's next failing call. */
-BPCN_API const char *bpcn_memory_error(const bpcn_memory *memory);
-
-/* The options it was made with, defaults filled in. */
+/* The options it was made with, defaults filled in; options->size says how many bytes to fill. */
 BPCN_API bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options);
 
 /* Later reads and writes use this minimiser. */
@@ -165,35 +173,30 @@ BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats
 
 /* ---- write -------------------------------------------------------------------------------- */
 
-/* What became of one row. */
+/* What became of one row: 64 bytes in every version. */
 typedef struct bpcn_write_row {
-    double energy;      /* -log density of the row and its code before the write, mixed over
-                           particles: high for what is new, low for what is known */
-    double leverage;    /* z U z' of the sensory layer before the write, in the heaviest particle:
-                           how unexplored the row's code was */
-    size_t evaluations; /* energy and gradient evaluations, all particles together */
-    int converged;      /* 1 when the minimiser met its tolerance in every particle */
+    double energy;              /* -log density of the row and its code before the write, mixed over
+                                   particles: high for what is new, low for what is known */
+    double leverage;            /* z U z' of the sensory layer before the write, in the heaviest particle:
+                                   how unexplored the row's code was */
+    uint64_t evaluations;       /* energy and gradient evaluations, all particles together */
+    int converged;              /* 1 when the minimiser met its tolerance in every particle */
+    unsigned char reserved[36]; /* 0 */
 } bpcn_write_row;
 
 typedef struct bpcn_write_info {
-    size_t size;          /* in: sizeof(bpcn_write_info) */
+    size_t size;          /* in: of the caller's struct; set by bpcn_write_info_default */
     bpcn_write_row *rows; /* in: NULL, or room for n; filled for the rows written */
     float *codes;         /* in: NULL, or room for the codes [n x particles x code_dim] */
     size_t written;       /* out: rows that are in the memory now, also after a failure */
     uint64_t evaluations; /* out: of all rows */
 } bpcn_write_info;
 
-BPCN_API bpcn_write_info bpcn_write_info_default(void);
+BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
 
 /* Writes n rows of dim floats, one after the other, each in one shot. All rows are checked before
    the first is written. `info` may be NULL. */
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
-
-/* Writes n rows as one joint observation: their codes are inferred together under the coupled
-   density, then all are conditioned on at once. The same as bpcn_memory_write for given codes; all
-   or nothing. n is at most BPCN_MAX_BLOCK. What `rows` says is of the
-   whole block, and its leverage is NaN. */
-BPCN_API bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the
    present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,
@@ -212,7 +215,7 @@ typedef enum bpcn_objective {
 } bpcn_objective;
 
 typedef struct bpcn_read_options {
-    size_t size;              /* sizeof(bpcn_read_options) */
+    size_t size;              /* of the caller's struct; set by bpcn_read_options_default */
     bpcn_objective objective; /* default BPCN_OBJECTIVE_DEFAULT */
     double noise;             /* standard deviation of the noise on the known entries. Negative
                                  (default): estimated from each query (ReLU with a mask: 0). Known
@@ -220,21 +223,22 @@ typedef struct bpcn_read_options {
                                  BPCN_OBJECTIVE_PAPER. */
 } bpcn_read_options;
 
-BPCN_API bpcn_read_options bpcn_read_options_default(void);
+BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
 
-/* What the memory says about one answer. */
+/* What the memory says about one answer: 128 bytes in every version. */
 typedef struct bpcn_read_info {
-    double energy;      /* the objective at its minimum */
-    double log_density; /* log predictive density of the known entries and the code */
-    double familiarity; /* 0 (never seen anything like it) .. 1 (known): the share of the answer's
-                            variance that is not ignorance of the weights, sigma^2 / s_0, divided by
-                            the discrepancy on the known entries where that exceeds what s_0 and the
-                            noise given allow. Noise that is only estimated counts as discrepancy. */
-    double noise;       /* standard deviation assumed or estimated for the known entries */
-    double residual;    /* root mean square discrepancy on the known entries */
-    size_t evaluations; /* energy and gradient evaluations */
-    size_t particle;    /* the mixture component that answers */
-    int converged;      /* 1 when the minimiser met its tolerance */
+    double energy;              /* the objective at its minimum */
+    double log_density;         /* log predictive density of the known entries and the code */
+    double familiarity;         /* 0 (never seen anything like it) .. 1 (known): the share of the answer's
+                                    variance that is not ignorance of the weights, sigma^2 / s_0, divided by
+                                    the discrepancy on the known entries where that exceeds what s_0 and the
+                                    noise given allow. Noise that is only estimated counts as discrepancy. */
+    double noise;               /* standard deviation assumed or estimated for the known entries */
+    double residual;            /* root mean square discrepancy on the known entries */
+    uint64_t evaluations;       /* energy and gradient evaluations */
+    uint64_t particle;          /* the mixture component that answers */
+    int converged;              /* 1 when the minimiser met its tolerance */
+    unsigned char reserved[68]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for
@@ -293,19 +297,19 @@ typedef enum bpcn_sync {
 } bpcn_sync;
 
 typedef struct bpcn_open_options {
-    size_t size;                /* sizeof(bpcn_open_options); set by bpcn_open_options_default */
+    size_t size;                /* of the caller's struct; set by bpcn_open_options_default */
     int read_only;              /* 1: the memory as the file has it now, no lock, no changes. It does
                                    not follow a writer; default 0 */
+    bpcn_sync sync;             /* default BPCN_SYNC_EACH */
     const bpcn_options *create; /* NULL (default): the file must be there. Else an empty memory is
                                    made where there is none; a file that is there is opened and this
                                    ignored */
-    bpcn_sync sync;             /* default BPCN_SYNC_EACH */
+    int threads;                /* as in bpcn_options; not kept in the file; default 0 */
     uint64_t checkpoint_bytes;  /* a call that leaves a longer log makes a checkpoint; 0 (default):
                                    as long as the rest of the file, at least 1 MiB; UINT64_MAX: never */
-    int threads;                /* as in bpcn_options; not kept in the file; default 0 */
 } bpcn_open_options;
 
-BPCN_API bpcn_open_options bpcn_open_options_default(void);
+BPCN_API void bpcn_open_options_default(bpcn_open_options *options, size_t size);
 
 /* Opens the memory that lives in the file `path`; `options` may be NULL. After a crash it is as
    if the last acknowledged call had just returned: what was being written then is dropped, or
@@ -339,7 +343,6 @@ typedef struct bpcn_file_info {
     size_t size;                       /* in: sizeof(bpcn_file_info) */
     uint32_t version;                  /* of the format */
     uint64_t generation;               /* checkpoints since the file was made */
-    bpcn_options options;              /* of the memory */
     uint64_t writes, forgets, deletes; /* as in bpcn_stats; from bpcn_file_inspect: without the log */
     size_t note_bytes;                 /* likewise */
     uint64_t file_bytes;               /* length: the snapshot, then the log */
@@ -351,13 +354,15 @@ typedef struct bpcn_file_info {
                                cut off by bpcn_memory_open */
 } bpcn_file_info;
 
-/* About a file by its header alone; about the file of an open memory. */
-BPCN_API bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info);
+/* About a file by its header alone, and the options of the memory in it. Either may be NULL. */
+BPCN_API bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info, bpcn_options *options);
+
+/* About the file of an open memory. */
 BPCN_API bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info);
 
 /* Reads a whole file, its log too, and checks every byte and number of it. BPCN_OK, or what is
-   wrong first and where, in bpcn_memory_error. `info` may be NULL. */
-BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info);
+   wrong first and where, in bpcn_error. info and options may be NULL. */
+BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options);
 
 /* ---- parameters in and out ---------------------------------------------------------------- */
 
@@ -378,23 +383,6 @@ BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, c
 /* The particles' weights [particles]; set normalises what it is given. */
 BPCN_API bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights);
 BPCN_API bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights);
-
-/* ---- one interface for memories and their opponents --------------------------------------- */
-
-/* What an experiment needs of a method: this memory and every baseline offer it. */
-typedef struct bpcn_model {
-    void *self;
-    const char *(*name)(const void *self);
-    bpcn_status (*write)(void *self, const float *x, size_t n);
-    bpcn_status (*read)(const void *self, const float *query, const unsigned char *known, size_t n, float *out);
-    size_t (*bytes)(const void *self);
-    const char *(*error)(const void *self);
-    void (*free)(void *self);
-} bpcn_model;
-
-/* The memory seen through that interface; the model owns the memory from then on when the caller
-   uses model.free, and borrows it otherwise. */
-BPCN_API bpcn_model bpcn_memory_model(bpcn_memory *memory);
 
 #ifdef __cplusplus
 }

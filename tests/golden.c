@@ -25,10 +25,9 @@ enum { FORGET_MANY = 400 };
 
 static bpcn_activation activation_of(const struct golden_case *c)
 {
-    static const char *const names[] = {"gelu", "relu", "tanh", "linear"};
     const char *name = json_string(c->about, "act", "");
-    for (size_t i = 0; i < 4; i++)
-        if (strcmp(name, names[i]) == 0)
+    for (int i = 0; bpcn_activation_name((bpcn_activation)i) != NULL; i++)
+        if (strcmp(name, bpcn_activation_name((bpcn_activation)i)) == 0)
             return (bpcn_activation)i;
     fail_msg("%s: activation \"%s\" is unknown", c->name, name);
     return BPCN_GELU;
@@ -46,12 +45,13 @@ static size_t count_particles(struct golden_case *c)
 /* init_p0_lL_R is [above x below] below the top and a vector at the top. */
 static bpcn_options options_of(struct golden_case *c)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.layers = (size_t)json_number(c->about, "hidden_layers", 0);
     assert_in_range(o.layers, 0, BPCN_MAX_LAYERS);
     for (size_t l = 0; l <= o.layers; l++) {
-        const struct array *mean = required(c, "init_p0_l%zu_R", l);
-        size_t width = mean->shape[mean->rank - 1];
+        const fmt_array *mean = required(c, "init_p0_l%zu_R", l);
+        size_t width = mean->shape[mean->ndim - 1];
         *(l == 0 ? &o.dim : &o.hidden[l - 1]) = width;
     }
     o.particles = count_particles(c);
@@ -71,24 +71,24 @@ static bpcn_options options_of(struct golden_case *c)
 
 static void set_prior(struct golden_case *c, bpcn_memory *memory)
 {
-    const struct model *m = memory->model;
+    const struct model *m = memory->contents.model;
     size_t top = m->options.layers;
     for (size_t n = 0; n < m->options.particles; n++) {
         for (size_t l = 0; l < top; l++) {
-            const struct array *mean = required(c, "init_p%zu_l%zu_R", n, l);
-            const struct array *u = required(c, "init_p%zu_l%zu_U", n, l);
+            const fmt_array *mean = required(c, "init_p%zu_l%zu_R", n, l);
+            const fmt_array *u = required(c, "init_p%zu_l%zu_U", n, l);
             assert_int_equal(mean->count, m->width[l] * m->width[l + 1]);
             assert_int_equal(u->count, m->width[l + 1] * m->width[l + 1]);
             assert_ok(bpcn_memory_set_layer(memory, n, l, mean->data, u->data));
         }
-        const struct array *mean = required(c, "init_p%zu_l%zu_R", n, top);
-        const struct array *u = required(c, "init_p%zu_l%zu_U", n, top);
+        const fmt_array *mean = required(c, "init_p%zu_l%zu_R", n, top);
+        const fmt_array *u = required(c, "init_p%zu_l%zu_U", n, top);
         assert_int_equal(mean->count, m->width[top]);
         assert_ok(bpcn_memory_set_top(memory, n, mean->data, u->data[0]));
     }
-    const struct array *log_weights = required(c, "init_logw");
+    const fmt_array *log_weights = required(c, "init_logw");
     assert_int_equal(log_weights->count, m->options.particles);
-    memcpy(memory->model->log_weights, log_weights->data, log_weights->count * sizeof(double));
+    memcpy(memory->contents.model->log_weights, log_weights->data, log_weights->count * sizeof(double));
 }
 
 /* What forgetting changed the means by, beyond what golden's did: golden mixes its own prior in,
@@ -102,8 +102,8 @@ static void swap_prior(struct golden_case *c, const struct prior_swap *swap, siz
                        double *mean)
 {
     double *ours = room(count, sizeof *ours);
-    const struct array *theirs = required(c, "init_p%zu_l%zu_R", n, l);
-    if (l < swap->ours->model->options.layers)
+    const fmt_array *theirs = required(c, "init_p%zu_l%zu_R", n, l);
+    if (l < swap->ours->contents.model->options.layers)
         assert_ok(bpcn_memory_get_layer(swap->ours, n, l, ours, NULL));
     else
         assert_ok(bpcn_memory_get_top(swap->ours, n, ours, NULL));
@@ -115,7 +115,7 @@ static void swap_prior(struct golden_case *c, const struct prior_swap *swap, siz
 static void compare_layer(struct golden_case *c, const char *tag, const bpcn_memory *memory, size_t n, size_t l,
                           const struct prior_swap *swap)
 {
-    const struct model *m = memory->model;
+    const struct model *m = memory->contents.model;
     int top = l == m->options.layers;
     size_t below = m->width[l], above = top ? below : m->width[l + 1], entries = top ? below : above * below;
     double *mean = room(entries, sizeof *mean), *u = room(above * above, sizeof *u), variance = 0;
@@ -139,7 +139,7 @@ static void compare_layer(struct golden_case *c, const char *tag, const bpcn_mem
 static void compare_state(struct golden_case *c, const char *tag, const bpcn_memory *memory,
                           const struct prior_swap *swap)
 {
-    const struct model *m = memory->model;
+    const struct model *m = memory->contents.model;
     char name[160];
     for (size_t n = 0; n < m->options.particles; n++)
         for (size_t l = 0; l <= m->options.layers; l++)
@@ -155,7 +155,7 @@ static size_t gather(struct golden_case *c, const struct model *m, const char *p
     size_t n = 0;
     *codes = NULL;
     for (size_t l = 1; l <= m->options.layers; l++) {
-        const struct array *a = input(c, "%s_x%zu", prefix, l);
+        const fmt_array *a = input(c, "%s_x%zu", prefix, l);
         if (a == NULL) {
             free(*codes);
             *codes = NULL;
@@ -193,8 +193,8 @@ static void compare_codes(struct golden_case *c, const struct model *m, const ch
 /* Row k with its recorded starts; 0 when the folder has no write k. */
 static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
 {
-    struct model *m = memory->model;
-    const struct array *x = required(c, "x");
+    struct model *m = memory->contents.model;
+    const fmt_array *x = required(c, "x");
     char tag[64], prefix[96];
     double *starts = room(m->options.particles * m->code_dim, sizeof *starts);
     snprintf(tag, sizeof tag, "write%zu", k);
@@ -210,35 +210,35 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
         free(start);
     }
     if (exists) {
-        struct write_request request = {.starts = starts};
-        size_t written = 0;
-        uint64_t evaluations = 0;
-        assert_ok(core_for(m)->write(m, x->data + k * m->width[0], 1, 1, &request, &written, &evaluations));
-        assert_int_equal(written, 1);
+        struct edit edit;
+        struct change change;
+        bpcn_write_row row;
+        assert_ok(edit_begin(&edit, memory, CHANGE_WRITE));
+        assert_ok(edit.core->find_write(edit.editor, x->data + k * m->width[0], starts, &change, &row));
+        assert_ok(edit_make(&edit, &change));
+        assert_ok(edit_end(&edit, BPCN_OK, NULL));
         compare_state(c, tag, memory, NULL);
     }
     free(starts);
     return exists;
 }
 
-static void check_points(struct golden_case *c, const struct model *m)
+static void check_points(struct golden_case *c, const bpcn_memory *memory)
 {
+    struct shard shard = shard_of(memory);
+    const struct model *m = shard.model;
     double *codes = NULL;
-    const struct array *x0 = input(c, "point_x0");
+    const fmt_array *x0 = input(c, "point_x0");
     size_t n = gather(c, m, "point", &codes);
     if (x0 == NULL || (n == 0 && m->code_dim > 0))
         return;
     n = x0->count / m->width[0];
     double *energy = room(n, sizeof *energy), *grad = room(n * m->code_dim, sizeof *grad);
     double *grad_x = room(n * m->width[0], sizeof *grad_x);
-    struct energy_request request = {.x = x0->data,
-                                     .codes = codes,
-                                     .n = n,
-                                     .options = bpcn_read_options_default(),
-                                     .energy = energy,
-                                     .grad = grad,
-                                     .grad_x = grad_x};
-    assert_ok(core_for(m)->energy(m, &request));
+    struct energy_request request = {
+        .x = x0->data, .codes = codes, .n = n, .energy = energy, .grad = grad, .grad_x = grad_x};
+    bpcn_read_options_default(&request.options, sizeof request.options);
+    assert_ok(core_for(m)->energy(&shard, NULL, &request));
     for (size_t i = 0; i < n; i++)
         energy[i] = -energy[i]; /* the tensors are of the log joint */
     for (size_t j = 0; j < n * m->width[0]; j++)
@@ -252,8 +252,10 @@ static void check_points(struct golden_case *c, const struct model *m)
     free(grad_x);
 }
 
-static void check_infer(struct golden_case *c, const struct model *m)
+static void check_infer(struct golden_case *c, const bpcn_memory *memory)
 {
+    struct shard shard = shard_of(memory);
+    const struct model *m = shard.model;
     double *starts = NULL;
     size_t n = gather(c, m, "infer_init", &starts), steps = m->options.adam_steps;
     if (n == 0)
@@ -261,13 +263,10 @@ static void check_infer(struct golden_case *c, const struct model *m)
     double *codes = room(n * m->code_dim, sizeof *codes), *losses = room(steps, sizeof *losses);
     for (size_t t = 0; t < steps; t++)
         losses[t] = NAN;
-    struct read_request request = {.query = required(c, "x")->data,
-                                   .n = n,
-                                   .options = bpcn_read_options_default(),
-                                   .starts = starts,
-                                   .losses = losses,
-                                   .codes = codes};
-    assert_ok(core_for(m)->read(m, &request));
+    struct read_request request = {
+        .query = required(c, "x")->data, .n = n, .starts = starts, .losses = losses, .codes = codes};
+    bpcn_read_options_default(&request.options, sizeof request.options);
+    assert_ok(core_for(m)->read(&shard, NULL, &request));
     for (size_t t = 1; t < steps; t++)
         if (isnan(losses[t]))
             losses[t] = losses[t - 1]; /* an early stop repeats the last, as the golden ones do */
@@ -278,11 +277,13 @@ static void check_infer(struct golden_case *c, const struct model *m)
     free(losses);
 }
 
-static void check_hetero(struct golden_case *c, struct model *m)
+static void check_hetero(struct golden_case *c, const bpcn_memory *memory)
 {
+    struct shard shard = shard_of(memory);
+    struct model *m = shard.model;
     double *starts = NULL;
     size_t n = gather(c, m, "hetero_init", &starts), steps = m->options.adam_steps, dim = m->width[0];
-    const struct array *query = input(c, "hetero_query"), *mask = input(c, "hetero_known");
+    const fmt_array *query = input(c, "hetero_query"), *mask = input(c, "hetero_known");
     if (n == 0 || query == NULL || mask == NULL) {
         free(starts);
         return;
@@ -294,13 +295,9 @@ static void check_hetero(struct golden_case *c, struct model *m)
     for (size_t j = 0; j < n * dim; j++)
         known[j] = mask->data[j] != 0;
     m->options.adam_steps = (size_t)json_number(c->about, "hetero_steps", (double)(30 * steps)); /* of one round */
-    struct read_request request = {.query = query->data,
-                                   .known = known,
-                                   .n = n,
-                                   .options = bpcn_read_options_default(),
-                                   .starts = starts,
-                                   .answers = answers};
-    assert_ok(core_for(m)->read(m, &request));
+    struct read_request request = {.query = query->data, .known = known, .n = n, .starts = starts, .answers = answers};
+    bpcn_read_options_default(&request.options, sizeof request.options);
+    assert_ok(core_for(m)->read(&shard, NULL, &request));
     m->options.adam_steps = steps;
     compare(c, "hetero_out", n * dim, answers);
     free(starts);
@@ -312,7 +309,7 @@ static void check_hetero(struct golden_case *c, struct model *m)
 static void check_forget(struct golden_case *c, bpcn_memory *memory, const struct snapshot *written, const char *tag,
                          double beta, size_t times)
 {
-    bpcn_memory *fresh = make_memory(memory->model->options);
+    bpcn_memory *fresh = make_memory(memory->contents.model->options);
     struct prior_swap swap = {fresh, 1 - pow(1 - beta, 0.5 * (double)times)};
     snapshot_restore(written, memory);
     for (size_t t = 0; t < times; t++)
@@ -369,9 +366,9 @@ static void check_bayes_case(struct golden_case *c)
     compare_state(c, "init", memory, NULL);
     for (size_t k = 0; check_write(c, memory, k); k++)
         ;
-    check_points(c, memory->model);
-    check_infer(c, memory->model);
-    check_hetero(c, memory->model);
+    check_points(c, memory);
+    check_infer(c, memory);
+    check_hetero(c, memory);
     check_forgets(c, memory);
     bpcn_memory_free(memory);
     check_coverage(c);
@@ -419,7 +416,7 @@ static void check_gpcn_case(struct golden_case *c)
 {
     struct gpcn *g = make_gpcn(c);
     bpcn_options shape = options_of(c);
-    const struct array *x = input(c, "x"), *part;
+    const fmt_array *x = input(c, "x"), *part;
     double *start = calloc(gpcn_code_dim(g), sizeof *start);
     gpcn_state(c, g, "init", 1);
     for (size_t k = 0; x != NULL && k < x->shape[0]; k++) {
@@ -457,7 +454,7 @@ static int forget_case(void **state)
     while (c->tensors != NULL) {
         struct tensor *t = c->tensors;
         c->tensors = t->next;
-        free(t->array.data);
+        fmt_array_free(&t->array);
         free(t);
     }
     return 0;

@@ -3,7 +3,6 @@
 
 #include "golden_case.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,32 +12,22 @@
    entries whose gradient nearly vanishes, hence the room. Measured: 6e-15 at worst. */
 static const double tolerance = 1e-12;
 
-static void load_tensor(struct golden_case *c, const char *file)
-{
-    char path[1024], error[1200];
-    size_t prefix = strlen(c->name) + 1, length = strlen(file);
-    struct tensor *t = room(1, sizeof *t);
-    assert_true(length - prefix - 4 < sizeof t->name);
-    memcpy(t->name, file + prefix, length - prefix - 4);
-    snprintf(path, sizeof path, "%s/%s", c->folder, file);
-    t->next = c->tensors;
-    c->tensors = t;
-    if (npy_load(path, &t->array, error, sizeof error) != 0)
-        fail_msg("%s", error);
-}
-
 void load_tensors(struct golden_case *c)
 {
-    DIR *folder = opendir(c->folder);
-    size_t prefix = strlen(c->name);
-    assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        size_t length = strlen(entry->d_name);
-        if (length > prefix + 5 && strncmp(entry->d_name, c->name, prefix) == 0 && entry->d_name[prefix] == '.' &&
-            strcmp(entry->d_name + length - 4, ".npy") == 0)
-            load_tensor(c, entry->d_name);
+    fmt_names names;
+    fmt_error error;
+    if (golden_names(c->folder, c->name, &names, &error) != FMT_OK)
+        fail_msg("%s", error.message);
+    for (size_t k = 0; k < names.count; k++) {
+        struct tensor *t = room(1, sizeof *t);
+        assert_true(strlen(names.name[k]) < sizeof t->name);
+        strcpy(t->name, names.name[k]);
+        t->next = c->tensors;
+        c->tensors = t;
+        if (golden_tensor(c->folder, c->name, t->name, &t->array, &error) != FMT_OK)
+            fail_msg("%s", error.message);
     }
-    closedir(folder);
+    fmt_names_free(&names);
 }
 
 struct tensor *find(const struct golden_case *c, const char *name)
@@ -49,7 +38,7 @@ struct tensor *find(const struct golden_case *c, const char *name)
     return t;
 }
 
-static const struct array *vinput(struct golden_case *c, const char *format, va_list arguments)
+static const fmt_array *vinput(struct golden_case *c, const char *format, va_list arguments)
 {
     char name[160];
     vsnprintf(name, sizeof name, format, arguments);
@@ -59,20 +48,20 @@ static const struct array *vinput(struct golden_case *c, const char *format, va_
     return t ? &t->array : NULL;
 }
 
-const struct array *input(struct golden_case *c, const char *format, ...)
+const fmt_array *input(struct golden_case *c, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const struct array *a = vinput(c, format, arguments);
+    const fmt_array *a = vinput(c, format, arguments);
     va_end(arguments);
     return a;
 }
 
-const struct array *required(struct golden_case *c, const char *format, ...)
+const fmt_array *required(struct golden_case *c, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const struct array *a = vinput(c, format, arguments);
+    const fmt_array *a = vinput(c, format, arguments);
     va_end(arguments);
     if (a == NULL)
         fail_msg("%s: %s is missing", c->name, format);

@@ -6,7 +6,7 @@
 
 struct tensor {
     char name[128];
-    struct array array;
+    fmt_array array;
     enum { UNSEEN, INPUT, COMPARED } seen;
     struct tensor *next;
 };
@@ -20,15 +20,15 @@ struct golden_case {
     int failures;
 };
 
-/* All files of the case in its folder. */
+/* All tensors of the case in its folder. */
 void load_tensors(struct golden_case *c);
 
 /* The tensor of that name, or NULL; it stays unseen. */
 struct tensor *find(const struct golden_case *c, const char *name);
 
 /* A tensor to compute with: NULL, or a failed test, when there is none of that name. */
-const struct array *input(struct golden_case *c, const char *format, ...);
-const struct array *required(struct golden_case *c, const char *format, ...);
+const fmt_array *input(struct golden_case *c, const char *format, ...);
+const fmt_array *required(struct golden_case *c, const char *format, ...);
 
 /* Compares what we computed with a tensor, if the folder has it. */
 void compare(struct golden_case *c, const char *name, size_t count, const double *got);

@@ -1,11 +1,12 @@
-/* JSON and .npy: see golden_files.h. */
+/* JSON and tensors: see golden_files.h. */
 #include "golden_files.h"
 
 #include <ctype.h>
-#include <stdint.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- JSON: recursive descent, at most MOST_DEEP levels */
 
@@ -242,63 +243,61 @@ const char *json_string(const struct json *object, const char *key, const char *
     return value != NULL && value->kind == JSON_STRING ? value->text : otherwise;
 }
 
-/* ---- .npy */
+/* ---- tensors */
 
-/* The shape out of a header such as {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), } */
-static const char *parse_header(const char *header, struct array *a)
+static int archive_of(const char *folder, const char *name, char *path, size_t room)
 {
-    const char *shape = strstr(header, "'shape':");
-    if (strstr(header, "'descr': '<f8'") == NULL)
-        return "is not little-endian float64";
-    if (strstr(header, "'fortran_order': False") == NULL)
-        return "is not in C order";
-    shape = shape ? strchr(shape, '(') : NULL;
-    if (shape == NULL)
-        return "has no shape";
-    a->rank = 0;
-    a->count = 1;
-    for (shape++; *shape != ')' && *shape != '\0';) {
-        char *end = NULL;
-        unsigned long long n = strtoull(shape, &end, 10);
-        if (end == shape || a->rank == 8 || n > SIZE_MAX / sizeof(double) / (a->count ? a->count : 1))
-            return "has a shape that is not understood";
-        a->shape[a->rank++] = (size_t)n;
-        a->count *= (size_t)n;
-        shape = end + strspn(end, ", ");
+    snprintf(path, room, "%s/%s.npz", folder, name);
+    return access(path, R_OK) == 0;
+}
+
+/* The TENSOR of a file called NAME.TENSOR.npy; 0: it is called otherwise. */
+static size_t tensor_of(const char *file, const char *name, const char **tensor)
+{
+    size_t prefix = strlen(name) + 1, length = strlen(file);
+    if (length <= prefix + 4 || strncmp(file, name, prefix - 1) != 0 || file[prefix - 1] != '.' ||
+        strcmp(file + length - 4, ".npy") != 0)
+        return 0;
+    *tensor = file + prefix;
+    return length - prefix - 4;
+}
+
+static fmt_status loose_names(DIR *folder, const char *name, fmt_names *names)
+{
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        const char *tensor;
+        size_t length = tensor_of(entry->d_name, name, &tensor);
+        char **larger = length ? realloc(names->name, (names->count + 1) * sizeof *larger) : NULL;
+        if (length == 0)
+            continue;
+        if (larger == NULL)
+            return FMT_ERR_MEMORY;
+        names->name = larger;
+        names->name[names->count++] = strndup(tensor, length);
     }
-    return NULL;
+    return FMT_OK;
 }
 
-static const char *parse_npy(char *data, size_t bytes, struct array *a)
+fmt_status golden_names(const char *folder, const char *name, fmt_names *names, fmt_error *error)
 {
-    const unsigned char *b = (const unsigned char *)data;
-    if (bytes < 12 || memcmp(data, "\x93NUMPY", 6) != 0)
-        return "is not a .npy file";
-    size_t start = b[6] == 1 ? 10 : 12, length = (size_t)b[8] | (size_t)b[9] << 8;
-    if (b[6] > 1)
-        length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
-    if (length == 0 || length > bytes - start)
-        return "has a header that ends too late";
-    data[start + length - 1] = '\0'; /* the newline that ends it */
-    const char *problem = parse_header(data + start, a);
-    if (problem != NULL)
-        return problem;
-    if (a->count != (bytes - start - length) / sizeof(double) || (bytes - start - length) % sizeof(double) != 0)
-        return "is not as long as its shape says";
-    a->data = malloc((a->count ? a->count : 1) * sizeof *a->data);
-    if (a->data == NULL)
-        return "does not fit into memory";
-    memcpy(a->data, data + start + length, a->count * sizeof *a->data);
-    return NULL;
+    char path[1024];
+    if (archive_of(folder, name, path, sizeof path))
+        return fmt_npz_list(path, names, error);
+    DIR *place = opendir(folder);
+    *names = (fmt_names){0};
+    fmt_status status = place == NULL ? FMT_ERR_IO : loose_names(place, name, names);
+    if (status != FMT_OK)
+        snprintf(error->message, sizeof error->message, "%s cannot be listed", folder);
+    if (place != NULL)
+        closedir(place);
+    return status;
 }
 
-int npy_load(const char *path, struct array *array, char *error, size_t room)
+fmt_status golden_tensor(const char *folder, const char *name, const char *tensor, fmt_array *array, fmt_error *error)
 {
-    size_t bytes = 0;
-    char *data = read_file(path, &bytes);
-    const char *problem = data == NULL ? "cannot be read" : parse_npy(data, bytes, array);
-    if (problem != NULL)
-        snprintf(error, room, "%s %s", path, problem);
-    free(data);
-    return problem == NULL ? 0 : -1;
+    char path[1024];
+    if (archive_of(folder, name, path, sizeof path))
+        return fmt_npz_read_f64(path, tensor, array, error);
+    snprintf(path, sizeof path, "%s/%s.%s.npy", folder, name, tensor);
+    return fmt_npy_read_f64(path, array, error);
 }

@@ -1,9 +1,8 @@
-/*
- * Reading a folder of golden numbers: its manifest.json, and float64 arrays in .npy files. Small
- * readers of the tests' own, so that they do not stand on what they test.
- */
+/* Reading a folder of golden numbers: its manifest.json, and float64 arrays in .npz or .npy files. */
 #ifndef BPCN_TESTS_GOLDEN_FILES_H
 #define BPCN_TESTS_GOLDEN_FILES_H
+
+#include "formats.h"
 
 #include <stddef.h>
 
@@ -29,14 +28,9 @@ const struct json *json_member(const struct json *object, const char *key);
 double json_number(const struct json *object, const char *key, double otherwise);
 const char *json_string(const struct json *object, const char *key, const char *otherwise);
 
-/* ---- .npy, float64, C order */
+/* ---- tensors: all those of a case in CASE.npz or, when there is none, each in CASE.TENSOR.npy */
 
-struct array {
-    size_t rank, shape[8], count;
-    double *data;
-};
-
-/* 0, or -1 with a sentence in `error`. */
-int npy_load(const char *path, struct array *array, char *error, size_t room);
+fmt_status golden_names(const char *folder, const char *name, fmt_names *names, fmt_error *error);
+fmt_status golden_tensor(const char *folder, const char *name, const char *tensor, fmt_array *array, fmt_error *error);
 
 #endif

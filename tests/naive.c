@@ -11,6 +11,7 @@ static const double two_pi = 6.283185307179586477;
 struct naive *naive_of(const bpcn_memory *memory)
 {
     struct naive *m = room(1, sizeof *m);
+    m->options.size = sizeof m->options;
     assert_ok(bpcn_memory_get_options(memory, &m->options));
     size_t layers = m->options.layers, particles = m->options.particles;
     m->width[0] = m->options.dim;

@@ -2,7 +2,9 @@
 #define _XOPEN_SOURCE 700
 #include "store_common.h"
 
+#include "core.h"
 #include "root.h"
+#include "store.h"
 #include "store_crc.h"
 
 #include <ftw.h>
@@ -58,7 +60,8 @@ uint64_t next_random(uint64_t *state)
 
 bpcn_options small_options(void)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = 5;
     o.layers = 2;
     o.hidden[0] = 4;
@@ -79,9 +82,49 @@ void make_row(uint64_t i, size_t dim, float *row)
 bpcn_status write_row(bpcn_memory *memory, uint64_t i)
 {
     float row[64];
-    REQUIRE(memory->model->width[0] <= 64);
-    make_row(i, memory->model->width[0], row);
+    REQUIRE(memory->contents.model->width[0] <= 64);
+    make_row(i, memory->contents.model->width[0], row);
     return bpcn_memory_write(memory, row, 1, NULL);
+}
+
+/* n numbers as the model's reals; freed by the caller. */
+static void *as_reals(const struct model *model, const float *from, size_t n)
+{
+    size_t size = real_size(model);
+    void *reals = malloc(n * size + 1);
+    REQUIRE(reals != NULL);
+    for (size_t j = 0; j < n; j++)
+        if (size == 8)
+            ((double *)reals)[j] = (double)from[j];
+        else
+            ((float *)reals)[j] = from[j];
+    return reals;
+}
+
+bpcn_status change_memory(bpcn_memory *memory, const struct change *change)
+{
+    struct edit edit;
+    bpcn_status status = edit_begin(&edit, memory, change->kind);
+    return status == BPCN_OK ? edit_end(&edit, edit_make(&edit, change), NULL) : status;
+}
+
+bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
+{
+    struct model *m = memory->contents.model;
+    size_t codes = n * m->options.particles * m->code_dim;
+    float *code = malloc((codes + 1) * sizeof *code);
+    double *weights = malloc(m->options.particles * sizeof *weights);
+    REQUIRE(code != NULL && weights != NULL);
+    make_row(m->writes, codes, code);
+    memcpy(weights, m->log_weights, m->options.particles * sizeof *weights);
+    void *x = as_reals(m, rows, n * m->width[0]), *h = as_reals(m, code, codes);
+    struct change change = {.kind = CHANGE_WRITE, .rows = n, .x = x, .codes = h, .log_weights = weights};
+    bpcn_status status = change_memory(memory, &change);
+    free(code);
+    free(weights);
+    free(x);
+    free(h);
+    return status;
 }
 
 static uint32_t sum_double(uint32_t sum, double x)
@@ -91,11 +134,11 @@ static uint32_t sum_double(uint32_t sum, double x)
 
 uint32_t state_sum(const bpcn_memory *memory)
 {
-    const struct model *m = memory->model;
-    size_t size = m->options.precision == BPCN_FLOAT64 ? 8 : 4;
-    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->note_bytes};
+    const struct model *m = memory->contents.model;
+    size_t size = real_size(m);
+    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->contents.note_bytes};
     uint32_t sum = crc32c(0, counts, sizeof counts);
-    sum = crc32c(sum, memory->note, memory->note_bytes);
+    sum = crc32c(sum, memory->contents.note, memory->contents.note_bytes);
     sum = crc32c(sum, m->log_weights, m->options.particles * sizeof *m->log_weights);
     for (size_t n = 0; n < m->options.particles; n++) {
         const struct particle *p = &m->particles[n];
@@ -156,8 +199,9 @@ bpcn_memory *create_plain(const bpcn_options *o)
 
 bpcn_memory *create_file(const char *path, const bpcn_options *o, bpcn_sync sync)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = o;
     how.threads = 1; /* the same bits want the same number of threads */
     how.sync = sync;
@@ -168,8 +212,9 @@ bpcn_memory *create_file(const char *path, const bpcn_options *o, bpcn_sync sync
 
 bpcn_memory *reopen(const char *path)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     how.threads = 1;
     REQUIRE(bpcn_memory_open(path, &how, &m) == BPCN_OK);
     return m;

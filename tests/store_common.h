@@ -5,7 +5,7 @@
 
 #include "bayespcn.h"
 
-#include "memory.h"
+#include "handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,7 @@
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition,                          \
-                    bpcn_memory_error(NULL));                                                                          \
+            fprintf(stderr, "%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition, bpcn_error());           \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)
@@ -37,6 +36,13 @@ void make_row(uint64_t i, size_t dim, float *row);
 
 /* Writes row number i. */
 bpcn_status write_row(bpcn_memory *memory, uint64_t i);
+
+/* A write of n rows as one record, with codes of its own: the library writes a record for every row,
+   but files may hold such. */
+/* Logs and makes a change that was not found by inference. */
+bpcn_status change_memory(bpcn_memory *memory, const struct change *change);
+
+bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n);
 
 /* Whether two memories are the same in every bit of their state. */
 int same_state(const bpcn_memory *a, const bpcn_memory *b);

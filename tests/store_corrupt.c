@@ -30,30 +30,31 @@ static void make_good(void)
 {
     struct file_ops quick = file_without_sync();
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = {.size = sizeof info};
     bpcn_memory *memory;
     float rows[10];
+    bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
     how.threads = 1;
-    REQUIRE(store_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
     REQUIRE(write_row(memory, 100) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
     for (size_t i = 0; i < STEPS; i++) {
-        store_info(memory, &info);
+        store_info(memory->store, &memory->contents, &info);
         record_at[i] = info.file_bytes;
         sums[i] = state_sum(memory);
         make_row(i, 5, rows);
         make_row(i + 50, 5, rows + 5);
         bpcn_status status = i == 1   ? bpcn_memory_forget(memory, 0.25)
                              : i == 2 ? bpcn_memory_set_note(memory, "another", 7)
-                             : i == 3 ? bpcn_memory_write_block(memory, rows, 2, NULL)
+                             : i == 3 ? write_together(memory, rows, 2)
                              : i == 4 ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
                                       : bpcn_memory_write(memory, rows, 1, NULL);
         REQUIRE(status == BPCN_OK);
     }
-    store_info(memory, &info);
+    store_info(memory->store, &memory->contents, &info);
     record_at[STEPS] = info.file_bytes;
     sums[STEPS] = state_sum(memory);
     log_start = info.snapshot_bytes;
@@ -69,11 +70,11 @@ static bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum)
     struct image image = {bytes, n, n};
     struct file_ops ops = image_ops(&image);
     bpcn_memory *memory = NULL;
-    bpcn_status status = store_load(&ops, "image", &memory, NULL);
+    bpcn_status status = memory_load(&ops, "image", &memory, NULL);
     if (status == BPCN_OK)
         *sum = state_sum(memory);
     REQUIRE((memory != NULL) == (status == BPCN_OK));
-    REQUIRE(status == BPCN_OK || bpcn_memory_error(NULL)[0] != '\0');
+    REQUIRE(status == BPCN_OK || bpcn_error()[0] != '\0');
     bpcn_memory_free(memory);
     return status;
 }
@@ -183,15 +184,15 @@ static void refuse(bpcn_status expected, const char *words)
 {
     uint32_t sum;
     bpcn_status status = load(file, file_bytes, &sum);
-    if (status != expected || strstr(bpcn_memory_error(NULL), words) == NULL) {
+    if (status != expected || strstr(bpcn_error(), words) == NULL) {
         fprintf(stderr, "wanted %s with \"%s\", got %s: %s\n", bpcn_status_name(expected), words,
-                bpcn_status_name(status), bpcn_memory_error(NULL));
+                bpcn_status_name(status), bpcn_error());
         exit(1);
     }
     for (unsigned long i = 0; i < made; i++)
-        REQUIRE(strcmp(seen[i], bpcn_memory_error(NULL)) != 0);
+        REQUIRE(strcmp(seen[i], bpcn_error()) != 0);
     REQUIRE(made < 128);
-    snprintf(seen[made++], sizeof seen[0], "%s", bpcn_memory_error(NULL));
+    snprintf(seen[made++], sizeof seen[0], "%s", bpcn_error());
 }
 
 static void refuse32(size_t at, uint32_t value, bpcn_status expected, const char *words)
@@ -398,16 +399,17 @@ static void try_deletes(void)
 {
     struct file_ops quick = file_without_sync();
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = {.size = sizeof info};
     bpcn_memory *memory;
     float x[5] = {0}, codes[14] = {0};
     struct change change = {.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = codes};
     size_t n;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
-    REQUIRE(store_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
-    REQUIRE(model_commit(memory->model, &change) == BPCN_OK);
-    store_info(memory, &info);
+    REQUIRE(memory_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
+    REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
+    store_info(memory->store, &memory->contents, &info);
     bpcn_memory_free(memory);
     unsigned char *bytes = read_whole(scratch("deletes"), &n), *record = bytes + info.snapshot_bytes;
     for (int i = 0; i < 3; i++) {

@@ -25,7 +25,8 @@ static double now(void)
 
 static bpcn_options large_options(size_t hidden)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = 3072;
     for (size_t l = 0; l < 3; l++)
         o.hidden[l] = hidden;
@@ -47,40 +48,37 @@ static void make_picture(uint64_t i, float *row)
 
 static bpcn_memory *open_large(const struct file_ops *ops, const char *path, const bpcn_options *o)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     how.create = o;
     how.threads = 1;
     how.checkpoint_bytes = UINT64_MAX;
-    REQUIRE(store_open(ops, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(ops, path, &how, &memory) == BPCN_OK);
     return memory;
 }
 
-static bpcn_status (*real_commit)(void *journal, const struct change *change);
 static double added; /* time spent on the file */
-
-static bpcn_status timed_commit(void *journal, const struct change *change)
-{
-    double start = now();
-    bpcn_status status = real_commit(journal, change);
-    added += now() - start;
-    return status;
-}
 
 /* The time of one write; if durable, with what a memory file adds to it. */
 static double time_to_write(bpcn_memory *memory, const float *row, int durable)
 {
-    struct store *store = memory->store;
-    memory->store = NULL; /* what bpcn_memory_write would do with it is done below, where it can be timed */
-    memory->model->commit = durable ? timed_commit : NULL;
+    const struct core *core = core_for(memory->contents.model);
+    struct edit edit;
+    struct change change;
+    bpcn_write_row about;
     double start = now();
-    REQUIRE(bpcn_memory_write(memory, row, 1, NULL) == BPCN_OK);
-    memory->store = store;
-    double middle = now();
+    REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK);
+    REQUIRE(core->find_write(edit.editor, row, NULL, &change, &about) == BPCN_OK);
+    double found = now();
     if (durable)
-        REQUIRE(store_finish(memory, BPCN_OK, NULL) == BPCN_OK);
+        REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
+    double logged = now();
+    core->make(edit.editor, &change);
+    double made = now();
+    REQUIRE(edit_end(&edit, BPCN_OK, NULL) == BPCN_OK);
     double end = now();
-    added += durable ? end - middle : 0;
+    added += durable ? logged - found + end - made : 0;
     return end - start;
 }
 
@@ -94,7 +92,6 @@ static void cost_of_writing(unsigned long rounds, int ways)
     bpcn_options o = large_options(1024);
     bpcn_memory *memory[2] = {open_large(&quick, scratch("one"), &o), open_large(&quick, scratch("other"), &o)};
     double took[2] = {0, 0}; /* [durable] */
-    real_commit = memory[0]->model->commit;
     added = 0;
     for (unsigned long i = 0; i < 4 * rounds; i++) {
         int first = (int)(i % 2), durable = (int)(i / 2 % 2);
@@ -145,7 +142,7 @@ static void cost_of_opening(void)
     bpcn_memory *memory = open_large(&quick, scratch("fifty"), &o);
     bpcn_file_info info = {.size = sizeof info};
     double reading = 1e9, opening = 1e9;
-    store_info(memory, &info);
+    store_info(memory->store, &memory->contents, &info);
     bpcn_memory_free(memory);
     for (int i = 0; i < 7; i++) { /* the best of seven: what else runs only adds */
         double took = time_to_read(scratch("fifty"), (size_t)info.file_bytes);
@@ -167,9 +164,11 @@ static void cost_of_opening(void)
    its end. */
 static void update_alone(struct model *model, const struct change *change)
 {
-    REQUIRE(core_for(model)->repeat_write(model, change) == BPCN_OK);
-    for (size_t l = 0; l < model->options.layers; l++)
-        core_for(model)->refresh_root(&model->particles[0].layer[l]);
+    struct shard shard = {.model = model};
+    struct editor *editor = core_for(model)->edit(&shard, NULL, 0);
+    REQUIRE(editor != NULL && core_for(model)->ready(editor, CHANGE_WRITE) == BPCN_OK);
+    core_for(model)->make(editor, change);
+    core_for(model)->done(editor);
 }
 
 static void cost_of_replaying(void)
@@ -185,17 +184,16 @@ static void cost_of_replaying(void)
     make_picture(1, row);
     make_row(2, 3 * 1024, codes);
     for (int i = 0; i < RECORDS; i++)
-        REQUIRE(model_commit(memory->model, &change) == BPCN_OK);
+        REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
     bpcn_memory_free(memory);
     for (int round = 0; round < 9; round++) { /* the best of nine */
         double start = now();
         memory = open_large(&quick, scratch("replay-empty"), NULL);
         double took = now() - start;
         empty = took < empty ? took : empty;
-        memory->model->commit = NULL;
         start = now();
         for (int i = 0; i < RECORDS; i++)
-            update_alone(memory->model, &change);
+            update_alone(memory->contents.model, &change);
         took = now() - start;
         updating = took < updating ? took : updating;
         start = now();

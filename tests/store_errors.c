@@ -46,7 +46,7 @@ static int before(void *user, const struct event *event, size_t *most)
 /* What may go wrong without the memory's being at fault. */
 static int is_clean(bpcn_status status)
 {
-    return status == BPCN_OK || (status == BPCN_IO && bpcn_memory_error(NULL)[0] != '\0');
+    return status == BPCN_OK || (status == BPCN_IO && bpcn_error()[0] != '\0');
 }
 
 static uint64_t acknowledged, begun;
@@ -87,28 +87,29 @@ static int run(const char *path, struct fault *fault, bpcn_sync sync)
     struct file_ops quick = file_without_sync();
     struct seam seam = {.user = fault, .before = before, .beneath = &quick};
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory = NULL, *copy = NULL;
     bpcn_file_info info = {.size = sizeof info};
+    bpcn_open_options_default(&how, sizeof how);
     seam_start(&seam);
     how.create = &o;
     how.threads = 1;
     how.sync = sync;
-    bpcn_status status = store_open(&seam.ops, path, &how, &memory);
+    bpcn_status status = memory_open(&seam.ops, path, &how, &memory);
     REQUIRE(is_clean(status));
     if (status == BPCN_OK) {
         make_steps(memory, fault, sync, begun + 3);
         check_checkpoint(memory);
         make_steps(memory, fault, sync, begun + 3);
-        REQUIRE(is_clean(store_save(&seam.ops, memory, scratch("saved"))));
+        REQUIRE(is_clean(memory_save(&seam.ops, memory, scratch("saved"))));
         REQUIRE(is_clean(bpcn_memory_close(memory)));
     }
-    status = store_load(&seam.ops, path, &copy, &info);
+    status = memory_load(&seam.ops, path, &copy, &info);
     REQUIRE(is_clean(status));
     if (status == BPCN_OK)
         REQUIRE(session_find(copy, acknowledged, begun) >= 0);
     bpcn_memory_free(copy);
-    REQUIRE(is_clean(store_inspect(&seam.ops, path, &info)));
+    REQUIRE(is_clean(store_inspect(&seam.ops, path, &info, &o)));
     return fault->count > fault->at;
 }
 
@@ -116,27 +117,29 @@ static int run(const char *path, struct fault *fault, bpcn_sync sync)
 static void check_afterwards(const char *path)
 {
     struct file_ops quick = file_without_sync();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     if (access(path, F_OK) != 0) {
         REQUIRE(acknowledged == 0);
         return;
     }
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     REQUIRE(session_find(memory, acknowledged, begun) >= 0);
     bpcn_memory_free(memory);
     if (access(scratch("saved"), F_OK) == 0)
-        REQUIRE(bpcn_file_check(scratch("saved"), NULL) == BPCN_OK);
+        REQUIRE(bpcn_file_check(scratch("saved"), NULL, NULL) == BPCN_OK);
 }
 
 /* A file with a few steps and a torn end, so that opening it has something to recover; or none. */
 static void prepare(const char *path, int torn)
 {
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     struct file_ops quick = file_without_sync();
     bpcn_memory *memory;
     size_t made, n;
+    bpcn_open_options_default(&how, sizeof how);
     unlink(path);
     unlink(scratch("saved"));
     acknowledged = begun = 0;
@@ -144,7 +147,7 @@ static void prepare(const char *path, int torn)
         return;
     how.create = &o;
     how.threads = 1;
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     while (acknowledged < 4) {
         REQUIRE(session_call(memory, acknowledged, &made) == BPCN_OK);
         acknowledged += made;

@@ -56,14 +56,15 @@ static void child(const char *path, struct plan *plan, uint64_t step, int pipe_e
 {
     struct seam seam = {.user = plan, .before = before, .after = after};
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     seam_start(&seam);
     how.create = &o;
     how.threads = 1; /* the same bits want the same number of threads */
     how.sync = plan->seed % 3 == 0 ? BPCN_SYNC_CALL : BPCN_SYNC_EACH;
     how.checkpoint_bytes = plan->seed % 5 == 0 ? 700 : 0;
-    REQUIRE(store_open(&seam.ops, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&seam.ops, path, &how, &memory) == BPCN_OK);
     for (;;) {
         size_t made = 0;
         if (next_random(&plan->seed) % 6 == 0)

@@ -15,8 +15,9 @@ static char path[512];
 
 static bpcn_memory *open_as(int read_only, const bpcn_options *create, bpcn_status expected)
 {
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
+    bpcn_open_options_default(&how, sizeof how);
     how.read_only = read_only;
     how.create = create;
     how.threads = 1;

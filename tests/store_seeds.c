@@ -10,14 +10,15 @@
 static void make(const char *folder, const char *name, const bpcn_options *o, uint64_t steps, int fold)
 {
     struct file_ops quick = file_without_sync();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
     char path[512];
     size_t made = 0;
+    bpcn_open_options_default(&how, sizeof how);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     unlink(path);
     how.create = o;
-    REQUIRE(store_open(&quick, path, &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     for (uint64_t i = 0; i < steps; i += made)
         REQUIRE(session_call(memory, i, &made) == BPCN_OK);
     if (fold)

@@ -100,14 +100,15 @@ static void record(void *user, const struct event *event, long result)
 static void leave_torn_end(const struct file_ops *ops)
 {
     struct file_ops quick = file_without_sync();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory;
     size_t before, after;
     unsigned char *bytes = read_whole(place, &before);
+    bpcn_open_options_default(&how, sizeof how);
     write_whole(scratch("copy"), bytes, before);
     free(bytes);
     how.sync = BPCN_SYNC_MANUAL;
-    REQUIRE(store_open(&quick, scratch("copy"), &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, scratch("copy"), &how, &memory) == BPCN_OK);
     REQUIRE(write_row(memory, 5001) == BPCN_OK && write_row(memory, 5002) == BPCN_OK);
     bpcn_memory_free(memory);
     bytes = read_whole(scratch("copy"), &after);
@@ -124,7 +125,8 @@ static void run_session(void)
 {
     struct seam seam = {.before = allow, .after = record};
     bpcn_options o = session_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
+    bpcn_open_options_default(&how, sizeof how);
     seam_start(&seam);
     how.create = &o;
     how.threads = 1; /* the same bits want the same number of threads */
@@ -132,7 +134,7 @@ static void run_session(void)
     for (int round = 0; begun < MOST_STEPS; round++) {
         bpcn_memory *memory;
         how.sync = (bpcn_sync)(round % 3);
-        REQUIRE(store_open(&seam.ops, place, &how, &memory) == BPCN_OK);
+        REQUIRE(memory_open(&seam.ops, place, &how, &memory) == BPCN_OK);
         for (int i = 0; i < 7; i++) {
             size_t made;
             uint64_t from = begun;
@@ -247,16 +249,17 @@ static uint64_t acknowledged_by(size_t events)
 static int check(struct image *image, size_t events)
 {
     struct file_ops ops = image_ops(image);
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = {.size = sizeof info};
     bpcn_memory *memory;
     uint64_t least = acknowledged_by(events), most = events < entry_count ? entries[events].begun : begun;
-    REQUIRE(store_open(&ops, "image", &how, &memory) == BPCN_OK);
+    bpcn_open_options_default(&how, sizeof how);
+    REQUIRE(memory_open(&ops, "image", &how, &memory) == BPCN_OK);
     long steps = session_find(memory, least, most);
     REQUIRE(steps >= 0);
-    store_info(memory, &info);
+    store_info(memory->store, &memory->contents, &info);
     bpcn_memory_free(memory);
-    REQUIRE(store_open(&ops, "image", &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&ops, "image", &how, &memory) == BPCN_OK);
     REQUIRE(session_sum((uint64_t)steps) == state_sum(memory));
     bpcn_memory_free(memory);
     return info.dropped_bytes > 0;

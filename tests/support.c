@@ -62,7 +62,7 @@ void check_status(bpcn_status got, bpcn_status want, const char *what, const cha
 {
     if (got == want)
         return;
-    print_error("%s gave %s (\"%s\"), expected %s\n", what, bpcn_status_name(got), bpcn_memory_error(NULL),
+    print_error("%s gave %s (\"%s\"), expected %s\n", what, bpcn_status_name(got), bpcn_error(),
                 bpcn_status_name(want));
     _fail(file, line);
 }
@@ -92,7 +92,8 @@ double greatest_size(size_t n, const double *a)
 
 bpcn_options network(size_t dim, size_t layers, const size_t *hidden)
 {
-    bpcn_options o = bpcn_options_default();
+    bpcn_options o;
+    bpcn_options_default(&o, sizeof o);
     o.dim = dim;
     o.layers = layers;
     for (size_t l = 0; l < layers; l++)
@@ -124,7 +125,7 @@ void random_covariance(struct dice *dice, size_t n, double *u)
 
 static void randomize_particle(bpcn_memory *memory, size_t k, struct dice *dice, double scale)
 {
-    const struct model *model = memory->model;
+    const struct model *model = memory->contents.model;
     for (size_t l = 0; l < model->options.layers; l++) {
         size_t above = model->width[l + 1], below = model->width[l];
         double *mean = room(above * below, sizeof *mean), *u = room(above * above, sizeof *u);
@@ -143,7 +144,7 @@ static void randomize_particle(bpcn_memory *memory, size_t k, struct dice *dice,
 
 void randomize(bpcn_memory *memory, struct dice *dice, double scale)
 {
-    size_t particles = memory->model->options.particles;
+    size_t particles = memory->contents.model->options.particles;
     double *weights = room(particles, sizeof *weights);
     for (size_t k = 0; k < particles; k++) {
         randomize_particle(memory, k, dice, scale);
@@ -174,7 +175,7 @@ static void piece(enum direction how, struct snapshot *s, void *at, size_t bytes
 /* Walks over everything that a model holds; what lies below root_real's diagonal is unused. */
 static void walk(enum direction how, struct snapshot *s, struct model *model)
 {
-    size_t real = model->options.precision == BPCN_FLOAT64 ? sizeof(double) : sizeof(float);
+    size_t real = real_size(model);
     s->bytes = 0;
     for (size_t k = 0; k < model->options.particles; k++) {
         struct particle *p = &model->particles[k];
@@ -198,9 +199,9 @@ static void walk(enum direction how, struct snapshot *s, struct model *model)
 struct snapshot *snapshot_take(const bpcn_memory *memory)
 {
     struct snapshot *s = room(1, sizeof *s);
-    walk(MEASURE, s, memory->model);
+    walk(MEASURE, s, memory->contents.model);
     s->data = room(s->bytes, 1);
-    walk(SAVE, s, memory->model);
+    walk(SAVE, s, memory->contents.model);
     return s;
 }
 
@@ -226,7 +227,7 @@ int snapshot_same_parameters(const struct snapshot *s, const bpcn_memory *memory
 void snapshot_restore(const struct snapshot *s, bpcn_memory *memory)
 {
     struct snapshot copy = *s;
-    walk(LOAD, &copy, memory->model);
+    walk(LOAD, &copy, memory->contents.model);
 }
 
 void snapshot_free(struct snapshot *s)

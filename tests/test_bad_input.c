@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include "baselines.h"
+
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -63,12 +65,12 @@ static int tear_down(void **state)
 static void say_something_else(void)
 {
     assert_status(bpcn_memory_set_minimizer(NULL, BPCN_ADAM), BPCN_INVALID);
-    assert_string_equal(bpcn_memory_error(NULL), "the memory is NULL");
+    assert_string_equal(bpcn_error(), "the memory is NULL");
 }
 
 static void check_refusal(bpcn_status got, const char *word, const char *call, const struct scene *s, int line)
 {
-    const char *sentence = bpcn_memory_error(s ? s->memory : NULL);
+    const char *sentence = bpcn_error();
     size_t length = strlen(sentence);
     int good = got == BPCN_INVALID && length > 5 && length < 300 && strstr(sentence, word) != NULL &&
                strchr(sentence, '\n') == NULL && sentence[length - 1] != '.';
@@ -111,7 +113,7 @@ static void create_refuses_bad_shapes(void **state)
     refuses(NULL, "options is NULL", create(NULL));
     refuses(NULL, "pointer", bpcn_memory_create(&o, NULL));
     refuses_option(size, 0);
-    refuses_option(size, sizeof o + 8);
+    refuses_option(size, SIZE_MAX);
     refuses_option(dim, 0);
     refuses_option(dim, BPCN_MAX_WIDTH + 1);
     refuses_option(dim, SIZE_MAX);
@@ -160,6 +162,26 @@ static void create_refuses_choices_that_do_not_exist(void **state)
     refuses_option(resample, -1);
 }
 
+static void activations_with_a_name_exist_and_no_others(void **state)
+{
+    (void)state;
+    bpcn_options o = valid();
+    int last = BPCN_GELU;
+    for (int i = BPCN_GELU; i < 100; i++) {
+        o.activation = (bpcn_activation)i;
+        const char *name = bpcn_activation_name(o.activation);
+        assert_status(create(&o), name ? BPCN_OK : BPCN_INVALID);
+        assert_true(name == NULL || i == BPCN_GELU || last == i - 1); /* no gaps */
+        last = name ? i : last;
+    }
+    assert_true(last >= BPCN_LINEAR);
+    assert_null(bpcn_activation_name((bpcn_activation)-1));
+    assert_string_equal(bpcn_activation_name(BPCN_GELU), "gelu");
+    assert_string_equal(bpcn_activation_name(BPCN_RELU), "relu");
+    assert_string_equal(bpcn_activation_name(BPCN_TANH), "tanh");
+    assert_string_equal(bpcn_activation_name(BPCN_LINEAR), "linear");
+}
+
 static void a_memory_too_large_for_the_machine_is_refused(void **state)
 {
     (void)state;
@@ -167,7 +189,7 @@ static void a_memory_too_large_for_the_machine_is_refused(void **state)
     o.dim = o.hidden[0] = o.hidden[1] = BPCN_MAX_WIDTH; /* 2^50 bytes a layer */
     say_something_else();
     assert_status(create(&o), BPCN_NO_MEMORY);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "memory"));
+    assert_non_null(strstr(bpcn_error(), "memory"));
 }
 
 static void the_extremes_allowed_are_allowed(void **state)
@@ -180,7 +202,7 @@ static void the_extremes_allowed_are_allowed(void **state)
     o.sigma_w = 1e18;
     o.seed = UINT64_MAX;
     bpcn_memory *m = make_memory(o);
-    bpcn_options back;
+    bpcn_options back = {.size = sizeof back};
     assert_ok(bpcn_memory_get_options(m, &back));
     assert_true(back.sigma_data == 1e-18); /* filled in */
     bpcn_memory_free(m);
@@ -191,10 +213,11 @@ static void the_extremes_allowed_are_allowed(void **state)
 static void looking_refuses_bad_arguments(void **state)
 {
     struct scene *s = *state;
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o}, small = {.size = 3};
     bpcn_stats stats = {.size = 0};
     refuses(s, "memory is NULL", bpcn_memory_get_options(NULL, &o));
     refuses(s, "options is NULL", bpcn_memory_get_options(s->memory, NULL));
+    refuses(s, "bpcn_options.size is 3", bpcn_memory_get_options(s->memory, &small));
     refuses(s, "memory is NULL", bpcn_memory_get_stats(NULL, &stats));
     refuses(s, "stats", bpcn_memory_get_stats(s->memory, NULL));
     refuses(s, "stats", bpcn_memory_get_stats(s->memory, &stats));
@@ -279,7 +302,8 @@ static void write_refuses_bad_arguments(void **state)
 {
     struct scene *s = *state;
     float x[2 * DIM] = {0};
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     refuses(s, "memory is NULL", bpcn_memory_write(NULL, s->x, 1, NULL));
     refuses(s, "rows is NULL", bpcn_memory_write(s->memory, NULL, 1, NULL));
     refuses(s, "no rows", bpcn_memory_write(s->memory, s->x, 0, NULL));
@@ -291,24 +315,15 @@ static void write_refuses_bad_arguments(void **state)
     refuses(s, "row 1, entry 1 is infinite", bpcn_memory_write(s->memory, x, 2, NULL));
     info.size = 3;
     refuses(s, "size", bpcn_memory_write(s->memory, s->x, 1, &info));
-    refuses(s, "size", bpcn_memory_write_block(s->memory, s->x, 1, &info));
 }
 
-static void write_block_and_delete_refuse_bad_arguments(void **state)
+static void delete_refuses_bad_arguments(void **state)
 {
     struct scene *s = *state;
-    float *many = room((BPCN_MAX_BLOCK + 1) * DIM, sizeof *many);
-    refuses(s, "memory is NULL", bpcn_memory_write_block(NULL, s->x, 1, NULL));
-    refuses(s, "rows is NULL", bpcn_memory_write_block(s->memory, NULL, 1, NULL));
-    refuses(s, "no rows", bpcn_memory_write_block(s->memory, s->x, 0, NULL));
-    refuses(s, "1025", bpcn_memory_write_block(s->memory, many, BPCN_MAX_BLOCK + 1, NULL));
-    refuses(s, "too many", bpcn_memory_write_block(s->memory, s->x, SIZE_MAX, NULL));
-    many[2] = inf_f;
-    refuses(s, "row 0, entry 2 is infinite", bpcn_memory_write_block(s->memory, many, 2, NULL));
-    refuses(s, "row 0, entry 2 is infinite", bpcn_memory_delete(s->memory, many));
+    float x[DIM] = {0, 0, inf_f};
+    refuses(s, "row 0, entry 2 is infinite", bpcn_memory_delete(s->memory, x));
     refuses(s, "memory is NULL", bpcn_memory_delete(NULL, s->x));
     refuses(s, "NULL", bpcn_memory_delete(s->memory, NULL));
-    free(many);
 }
 
 static void forget_and_sample_refuse_bad_arguments(void **state)
@@ -394,7 +409,8 @@ static void every_read_refuses_bad_read_options(void **state)
         refuses(s, bad[i].word, bpcn_memory_infer(s->memory, s->x, NULL, 1, &o, s->codes, NULL));
         refuses(s, bad[i].word, bpcn_memory_energy(s->memory, s->x, NULL, s->codes, 1, &o, s->energy, NULL));
     }
-    bpcn_read_options marginal = bpcn_read_options_default();
+    bpcn_read_options marginal;
+    bpcn_read_options_default(&marginal, sizeof marginal);
     marginal.objective = BPCN_OBJECTIVE_MARGINAL;
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
     refuses(s, "marginal", bpcn_memory_read(s->memory, s->x, NULL, 1, &marginal, s->out, NULL));
@@ -410,7 +426,7 @@ static void huge_queries_fail_cleanly_or_are_answered(void **state)
             for (size_t j = 0; j < 2 * DIM; j++)
                 x[j] = j % 2 ? size : -size;
             assert_ok(bpcn_memory_set_minimizer(s->memory, (bpcn_minimizer)minimizer));
-            s->memory->model->options.rounds = 2;
+            s->memory->contents.model->options.rounds = 2;
             bpcn_status status = bpcn_memory_read(s->memory, x, NULL, 2, NULL, s->out, NULL);
             assert_true(status == BPCN_OK || status == BPCN_NUMERIC || (size > 1e15f && status == BPCN_INVALID));
             for (size_t j = 0; status == BPCN_OK && j < 2 * DIM; j++)
@@ -437,7 +453,7 @@ static void every_status_has_its_pinned_number_and_a_name(void **state)
 static void *fail_elsewhere(void *argument)
 {
     const char **first = argument;
-    *first = bpcn_memory_error(NULL)[0] == '\0' ? "" : "not empty";
+    *first = bpcn_error()[0] == '\0' ? "" : "not empty";
     (void)bpcn_memory_forget(NULL, 0.5);
     return NULL;
 }
@@ -451,24 +467,23 @@ static void sentences_are_of_the_thread_that_failed(void **state)
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &first), 0);
     pthread_join(thread, NULL);
     assert_string_equal(first, ""); /* a thread in which nothing failed has none */
-    assert_non_null(strstr(bpcn_memory_error(s->memory), "beta is 7"));
+    assert_non_null(strstr(bpcn_error(), "beta is 7"));
 }
 
 static void the_common_interface_passes_failures_on(void **state)
 {
     struct scene *s = *state;
-    bpcn_model model = bpcn_memory_model(s->memory);
+    bpcn_model model = memory_model(s->memory);
     bpcn_stats stats = {.size = sizeof stats};
     float bad[DIM] = {0, 0, nan_f, 0};
     assert_ok(bpcn_memory_get_stats(s->memory, &stats));
     assert_int_equal(model.bytes(model.self), stats.bytes);
-    assert_true(model.name(model.self)[0] != '\0');
+    assert_true(model.name[0] != '\0');
     refuses(s, "row 0, entry 2 is NaN", model.write(model.self, bad, 1));
     refuses(s, "row 0, entry 2 is NaN", model.read(model.self, bad, NULL, 1, s->out));
-    assert_non_null(strstr(model.error(model.self), "entry 2"));
     assert_ok(model.read(model.self, s->x, NULL, 2, s->out));
     bpcn_memory *own = make_memory(valid());
-    model = bpcn_memory_model(own);
+    model = memory_model(own);
     assert_ok(model.write(model.self, s->x, 2));
     model.free(model.self);
 }
@@ -481,6 +496,7 @@ int main(void)
         cmocka_unit_test(create_refuses_bad_shapes),
         cmocka_unit_test(create_refuses_bad_numbers),
         cmocka_unit_test(create_refuses_choices_that_do_not_exist),
+        cmocka_unit_test(activations_with_a_name_exist_and_no_others),
         cmocka_unit_test(a_memory_too_large_for_the_machine_is_refused),
         cmocka_unit_test(the_extremes_allowed_are_allowed),
         with_scene(looking_refuses_bad_arguments),
@@ -488,7 +504,7 @@ int main(void)
         with_scene(a_layer_refuses_bad_values),
         with_scene(a_top_and_weights_refuse_bad_values),
         with_scene(write_refuses_bad_arguments),
-        with_scene(write_block_and_delete_refuse_bad_arguments),
+        with_scene(delete_refuses_bad_arguments),
         with_scene(forget_and_sample_refuse_bad_arguments),
         with_scene(read_refuses_bad_arguments),
         with_scene(infer_score_and_energy_refuse_bad_arguments),

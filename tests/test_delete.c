@@ -116,7 +116,7 @@ static void a_row_never_written_is_refused_and_nothing_changes(void **state)
             before = snapshot_take(m);
             for (size_t i = STORED; i < 2 * STORED; i++) {
                 assert_status(bpcn_memory_delete(m, x + i * PICTURE), BPCN_REFUSED);
-                assert_non_null(strstr(bpcn_memory_error(m), "does not hold"));
+                assert_non_null(strstr(bpcn_error(), "does not hold"));
                 assert_true(snapshot_same(before, m));
             }
             snapshot_free(before);

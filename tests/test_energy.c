@@ -56,7 +56,7 @@ static struct scene scene_create(bpcn_activation activation, size_t layers, size
     s.memory = make_memory(o);
     randomize(s.memory, &dice, 0.5);
     s.naive = naive_of(s.memory);
-    s.code_dim = s.memory->model->code_dim;
+    s.code_dim = s.memory->contents.model->code_dim;
     s.x = room(ROWS * DIM, sizeof *s.x);
     s.codes = room(ROWS * s.code_dim, sizeof *s.codes);
     dice_normals(&dice, ROWS * DIM, 1, s.x);
@@ -83,13 +83,14 @@ static void evaluate(const struct scene *s, size_t setting, const double *x, con
                                      .known = settings[setting].masked ? s->known : NULL,
                                      .codes = codes,
                                      .n = ROWS,
-                                     .options = bpcn_read_options_default(),
                                      .energy = energy,
                                      .grad = grad,
                                      .grad_x = grad_x};
+    bpcn_read_options_default(&request.options, sizeof request.options);
     request.options.objective = settings[setting].objective;
     request.options.noise = settings[setting].noise;
-    assert_ok(core_for(s->memory->model)->energy(s->memory->model, &request));
+    struct shard shard = shard_of(s->memory);
+    assert_ok(core_for(shard.model)->energy(&shard, NULL, &request));
 }
 
 /* Row i as naive.c wants it, under the setting. */
@@ -203,7 +204,8 @@ static void noise_is_not_used_by_the_papers_objective(void **state)
     struct scene s = scene_create(BPCN_GELU, 2, 2, BPCN_FLOAT32);
     float x[ROWS * DIM], codes[ROWS * 9];
     double quiet[ROWS], noisy[ROWS];
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     for (size_t j = 0; j < ROWS * DIM; j++)
         x[j] = (float)s.x[j];
     for (size_t j = 0; j < ROWS * s.code_dim; j++)

@@ -1,7 +1,6 @@
 /*
- * The experiments' machinery: corruptions and scores, datasets, records, plans, jobs that resume.
- * The folder of datasets is argv[1], or $BPCN_DATA_DIR, or ../shared/data; tests of real data are
- * skipped where there is none.
+ * The experiments' machinery: corruptions and scores, datasets, the table of results, plans, jobs that resume.
+ * Tests of real data say so and are skipped where there is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,15 +16,15 @@
 #include "stream.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SIDE = 8, CHANNELS = 3, SMALL = SIDE * SIDE * CHANNELS, COUNT = 24 };
-
-static const char *data_dir;
 
 /* Smooth random pictures within [-1, 1]. */
 static struct dataset pictures(void)
@@ -155,15 +154,21 @@ static void an_error_counts_unknown_entries_only_when_there_is_a_mask(void **sta
 
 /* ---- datasets */
 
+/* The first images of a dataset, where it is looked for by default. */
+static void load_or_skip(const char *name, size_t count, struct dataset *d)
+{
+    struct failure failure;
+    if (dataset_load(name, NULL, count, d, &failure) == 0)
+        return;
+    print_message("skipped: %s\n", failure.text);
+    skip();
+}
+
 static void check_identity_rows(const char *dataset, const char *task_name, const size_t *lengths, const double *want)
 {
     struct dataset d;
-    struct failure failure;
     struct task task = task_of(task_name);
-    if (dataset_load(dataset, data_dir, lengths[3], &d, &failure) != 0) {
-        print_message("%s\n", failure.text);
-        skip();
-    }
+    load_or_skip(dataset, lengths[3], &d);
     float *query = calloc(d.dim, sizeof *query);
     unsigned char *known = calloc(d.dim, 1);
     double sum = 0;
@@ -209,8 +214,7 @@ static void mhn_rows_are_the_papers_for_cifar10_mask(void **state)
     struct failure failure;
     struct record record;
     (void)state;
-    if (dataset_load("cifar10", data_dir, 128, &d, &failure) != 0)
-        skip();
+    load_or_skip("cifar10", 128, &d);
     spec.kind = METHOD_MHN;
     spec.rate = 0.005;
     assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
@@ -336,31 +340,160 @@ static void every_method_goes_through_the_same_stream(void **state)
     dataset_free(&d);
 }
 
-/* ---- records */
+/* ---- the table of results */
 
-static void a_record_comes_back_as_it_was_saved(void **state)
+/* A folder with an empty table; the path of the table goes into `path`. */
+static struct ledger *new_table(char *path, size_t room)
 {
-    char folder[] = "/tmp/bpcn-test-XXXXXX", path[64];
+    char folder[] = "/tmp/bpcn-test-XXXXXX";
+    struct ledger *l;
+    struct failure failure;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(ledger_open(folder, &l, &failure), 0);
+    snprintf(path, room, "%s/cells.csv", folder);
+    return l;
+}
+
+static void drop_table(struct ledger *l, char *path)
+{
+    ledger_free(l);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void add(struct ledger *l, const char *key, double mse)
+{
+    struct record record = {0};
+    struct failure failure;
+    record_set(&record, "mse", mse);
+    assert_int_equal(ledger_add(l, key, &record, &failure), 0);
+}
+
+static void append_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_record_comes_back_from_the_table_as_it_was_added(void **state)
+{
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
     struct record record = {0}, back;
     struct failure failure;
     (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/r.txt", folder);
     record_set(&record, "mse", 0.1);
     record_set(&record, "mse", 1.0 / 3);
-    record_set(&record, "worst", INFINITY);
-    assert_int_equal(record_save(&record, path, &failure), 0);
-    assert_int_equal(record_load(&back, path), 0);
-    assert_int_equal(back.count, 2);
-    assert_true(record_get(&back, "mse") == 1.0 / 3);
-    assert_true(isinf(record_get(&back, "worst")));
-    assert_true(isnan(record_get(&back, "nothing")));
-    FILE *file = fopen(path, "w"); /* torn: the last line is missing */
-    fputs("mse 0.5\n", file);
-    fclose(file);
-    assert_int_equal(record_load(&back, path), -1);
+    record_set(&record, "mse_max", INFINITY);
+    record_set(&record, "noisy_identity", 1e-300);
+    add(l, "b", 7);
+    assert_int_equal(ledger_add(l, "a", &record, &failure), 0);
+    add(l, "b", 8); /* the last row of a key counts */
+    for (int again = 0; again < 2; again++) {
+        assert_true(ledger_find(l, "a", &back));
+        assert_int_equal(back.count, 3);
+        assert_true(record_get(&back, "mse") == 1.0 / 3);
+        assert_true(isinf(record_get(&back, "mse_max")));
+        assert_true(record_get(&back, "noisy_identity") == 1e-300);
+        assert_true(isnan(record_get(&back, "bytes")));
+        assert_true(ledger_find(l, "b", &back) && record_get(&back, "mse") == 8);
+        assert_false(ledger_find(l, "", NULL) || ledger_find(l, "aa", NULL) || ledger_find(l, "c", NULL));
+        assert_int_equal(ledger_read(l, &failure), 0);
+    }
+    drop_table(l, path);
+}
+
+static void a_torn_last_row_is_none_and_the_next_takes_its_place(void **state)
+{
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct failure failure;
+    (void)state;
+    append_text(path, "cell,length,que"); /* killed in the heading */
+    assert_int_equal(ledger_read(l, &failure), 0);
+    add(l, "first", 1);
+    append_text(path, "torn,16,4,0.5");
+    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_true(ledger_find(l, "first", NULL));
+    assert_false(ledger_find(l, "torn", NULL));
+    add(l, "second", 2);
+    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_true(ledger_find(l, "first", NULL) && ledger_find(l, "second", NULL));
+    assert_false(ledger_find(l, "torn", NULL));
+    drop_table(l, path);
+}
+
+/* Adds rows until it is killed or has added `rows`. */
+static void add_apart(struct ledger *l, int process, int rows)
+{
+    for (int i = 0; i < rows; i++) {
+        struct record record = {0};
+        struct failure failure;
+        char key[32];
+        snprintf(key, sizeof key, "%d-%d", process, i);
+        record_set(&record, "mse", process + 1.0 / (i + 1));
+        if (ledger_add(l, key, &record, &failure) != 0)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static void processes_that_add_at_once_tear_no_rows_even_when_killed(void **state)
+{
+    enum { PROCESSES = 4, ROWS = 25 };
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct failure failure;
+    pid_t child[PROCESSES];
+    (void)state;
+    for (int p = 0; p < PROCESSES; p++) { /* the first would go on for ever */
+        child[p] = fork();
+        assert_true(child[p] >= 0);
+        if (child[p] == 0)
+            add_apart(l, p, p == 0 ? 1000000 : ROWS);
+    }
+    for (int p = PROCESSES - 1; p >= 0; p--) {
+        int result;
+        if (p == 0)
+            kill(child[p], SIGKILL);
+        assert_int_equal(waitpid(child[p], &result, 0), child[p]);
+        assert_true(p == 0 || (WIFEXITED(result) && WEXITSTATUS(result) == 0));
+    }
+    add(l, "after", 1); /* takes away what the killed one may have left */
+    assert_int_equal(ledger_read(l, &failure), 0);
+    for (int p = 1; p < PROCESSES; p++)
+        for (int i = 0; i < ROWS; i++) {
+            struct record record;
+            char key[32];
+            snprintf(key, sizeof key, "%d-%d", p, i);
+            assert_true(ledger_find(l, key, &record) && record_get(&record, "mse") == p + 1.0 / (i + 1));
+        }
+    drop_table(l, path);
+}
+
+static void a_table_that_is_none_of_ours_is_refused_with_a_sentence(void **state)
+{
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct record record = {0};
+    struct failure failure;
+    (void)state;
+    record_set(&record, "worst", 1);
+    assert_int_equal(ledger_add(l, "a", &record, &failure), -1); /* there is no such column */
+    assert_non_null(strstr(failure.text, "column"));
+    assert_int_equal(access(path, F_OK), -1);
+    add(l, "a", 1);
+    append_text(path, "b,1,2\n");
+    assert_int_equal(ledger_read(l, &failure), -1);
+    assert_non_null(strstr(failure.text, "line 3"));
     unlink(path);
-    rmdir(folder);
+    append_text(path, "x,y\n1,2\n");
+    assert_int_equal(ledger_read(l, &failure), -1);
+    assert_non_null(strstr(failure.text, "columns"));
+    drop_table(l, path);
 }
 
 /* ---- the paper's figures and the plans */
@@ -558,9 +691,8 @@ static void slow_rows_are_cut_down_and_no_others(void **state)
     plan_free(&plan);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    data_dir = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_task_is_refused_with_a_sentence),
         cmocka_unit_test(a_mask_hides_the_rightmost_columns_and_nothing_else),
@@ -576,7 +708,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_stream_measures_what_it_wrote),
         cmocka_unit_test(a_measurement_leaves_no_trace),
         cmocka_unit_test(every_method_goes_through_the_same_stream),
-        cmocka_unit_test(a_record_comes_back_as_it_was_saved),
+        cmocka_unit_test(a_record_comes_back_from_the_table_as_it_was_added),
+        cmocka_unit_test(a_torn_last_row_is_none_and_the_next_takes_its_place),
+        cmocka_unit_test(processes_that_add_at_once_tear_no_rows_even_when_killed),
+        cmocka_unit_test(a_table_that_is_none_of_ours_is_refused_with_a_sentence),
         cmocka_unit_test(the_papers_figures_are_where_they_should_be),
         cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
         cmocka_unit_test(cells_that_differ_have_different_keys),

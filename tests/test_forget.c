@@ -30,7 +30,7 @@ static bpcn_memory *filled(size_t particles, bpcn_precision precision, float *x)
 
 static bpcn_memory *empty_like(const bpcn_memory *m)
 {
-    bpcn_options o;
+    bpcn_options o = {.size = sizeof o};
     assert_ok(bpcn_memory_get_options(m, &o));
     return make_memory(o);
 }
@@ -78,12 +78,12 @@ static void forget_with_beta_one_clears_infinities(void **state)
     (void)state;
     float x[STORED * PICTURE];
     bpcn_memory *m = filled(1, BPCN_FLOAT32, x), *fresh = empty_like(m);
-    float *mean = m->model->particles[0].layer[0].mean;
+    float *mean = m->contents.model->particles[0].layer[0].mean;
     mean[3] = INFINITY;
     mean[4] = NAN;
-    m->model->particles[0].top_mean[1] = NAN;
+    m->contents.model->particles[0].top_mean[1] = NAN;
     assert_ok(bpcn_memory_forget(m, 1));
-    m->model->log_weights[0] = fresh->model->log_weights[0]; /* 0 and -0 */
+    m->contents.model->log_weights[0] = fresh->contents.model->log_weights[0]; /* 0 and -0 */
     struct snapshot *prior = snapshot_take(fresh);
     assert_true(snapshot_same_parameters(prior, m));
     snapshot_free(prior);

@@ -100,7 +100,8 @@ static void energy_of_the_inferred_code_is_the_energy_reported(void **state)
     float codes[STORED * CODE];
     double energy[STORED], score[STORED];
     bpcn_read_info info[STORED];
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     exact.objective = BPCN_OBJECTIVE_MARGINAL;
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, &exact, codes, info));
@@ -192,13 +193,14 @@ static void converged_says_whether_the_minimiser_came_to_rest(void **state)
     struct gallery *s = gallery_create(1, BPCN_GELU, 0.05, 8);
     float codes[STORED * CODE];
     bpcn_read_info info[STORED];
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, &exact, codes, info));
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 1);
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
-    s->memory->model->options.adam_steps = 3; /* cannot arrive */
+    s->memory->contents.model->options.adam_steps = 3; /* cannot arrive */
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, NULL, codes, info));
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 0);
@@ -213,7 +215,8 @@ static void the_code_found_is_a_minimum(void **state)
     struct gallery *s = gallery_create(1, BPCN_GELU, 0.05, 9);
     float codes[STORED * CODE], grad[STORED * CODE], moved[STORED * CODE];
     double energy[STORED], lower[STORED];
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, &exact, codes, NULL));
     assert_ok(bpcn_memory_energy(s->memory, s->x, NULL, codes, STORED, &exact, energy, grad));
@@ -235,14 +238,15 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
     float codes[STORED * CODE];
     unsigned char half[STORED * PICTURE], *known = masked ? half : NULL;
     bpcn_read_info ours[STORED], adam[STORED];
-    bpcn_read_options paper = bpcn_read_options_default();
+    bpcn_read_options paper;
     size_t above = 0;
+    bpcn_read_options_default(&paper, sizeof paper);
     paper.objective = BPCN_OBJECTIVE_PAPER;
     left_half(STORED, half);
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_LBFGS));
     assert_ok(bpcn_memory_infer(s->memory, rows, known, STORED, &paper, codes, ours));
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
-    s->memory->model->options.rounds = 2;
+    s->memory->contents.model->options.rounds = 2;
     assert_ok(bpcn_memory_infer(s->memory, rows, known, STORED, &paper, codes, adam));
     for (size_t i = 0; i < STORED; i++)
         if (!(ours[i].energy <= adam[i].energy + 1e-3)) {
@@ -253,17 +257,16 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
     return above;
 }
 
-/* Over the smooth activations (ReLU's minima are many), two networks, with and without a mask. */
-static size_t count_above_adam(int written)
+/* Over the smooth activations (ReLU's minima are many), so many networks, with and without a mask. */
+static size_t count_above_adam(int written, uint64_t networks)
 {
-    static const char *const name[] = {"gelu", "relu", "tanh", "linear"};
     static const bpcn_activation smooth[] = {BPCN_GELU, BPCN_TANH, BPCN_LINEAR};
     size_t above = 0;
     for (size_t i = 0; i < 3; i++)
-        for (uint64_t seed = 1; seed <= 2; seed++)
+        for (uint64_t seed = 1; seed <= networks; seed++)
             for (int masked = 0; masked <= 1; masked++) {
                 struct gallery *s = gallery_create(1, smooth[i], 0.05, seed);
-                above += rows_above_adam(s, written ? s->x : s->unseen, masked, name[smooth[i]]);
+                above += rows_above_adam(s, written ? s->x : s->unseen, masked, bpcn_activation_name(smooth[i]));
                 gallery_free(s);
             }
     return above;
@@ -272,15 +275,16 @@ static size_t count_above_adam(int written)
 static void the_default_minimiser_is_never_above_adam_on_written_rows(void **state)
 {
     (void)state;
-    assert_int_equal(count_above_adam(1), 0);
+    assert_int_equal(count_above_adam(1, 20), 0);
 }
 
-/* What was never written has no basin of its own: in two of the 96 searches Adam's random start
-   happens upon a lower minimum. */
+/* What was never written has no basin of its own: now and then Adam's random start happens upon a lower minimum. Which
+   rows those are is a matter of rounding, so their share is what is tested: 3.0 to 3.4 % of 960 in four ways of
+   rounding, and 5 % is three standard deviations more. */
 static void the_default_minimiser_is_hardly_ever_above_adam_on_unseen_rows(void **state)
 {
     (void)state;
-    assert_true(count_above_adam(0) <= 2);
+    assert_true(count_above_adam(0, 20) <= 48);
 }
 
 /* ---- ReLU */
@@ -301,7 +305,8 @@ static struct full_scene *full_scene_create(uint64_t seed, int columns)
     struct dice dice = {seed};
     struct full_scene *s = room(1, sizeof *s);
     bpcn_options o = network(PICTURE, 3, widths);
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     o.activation = BPCN_RELU;
     o.seed = seed;
     pictures(&dice, FULL, s->x);
@@ -321,7 +326,8 @@ static void full_scene_free(struct full_scene *s)
 
 static bpcn_read_options marginal_options(void)
 {
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     o.objective = BPCN_OBJECTIVE_MARGINAL;
     return o;
 }
@@ -356,7 +362,8 @@ static void fragments_of_clean_things_are_not_taken_for_noisy(void **state)
     (void)state;
     enum { WIDTH = 48 };
     static const size_t widths[] = {WIDTH, WIDTH, WIDTH};
-    bpcn_read_options clean = bpcn_read_options_default();
+    bpcn_read_options clean;
+    bpcn_read_options_default(&clean, sizeof clean);
     clean.noise = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         bpcn_options o = network(PICTURE, 3, widths);
@@ -464,7 +471,8 @@ static void a_read_without_hidden_layers_is_a_mean_shift(void **state)
             float query[D], out[D];
             double want[D];
             unsigned char known[D] = {1, 0, 1, 0, 0}, *mask = masked ? known : NULL;
-            bpcn_read_options o = bpcn_read_options_default();
+            bpcn_read_options o;
+            bpcn_read_options_default(&o, sizeof o);
             o.objective = masked ? BPCN_OBJECTIVE_MARGINAL : BPCN_OBJECTIVE_PAPER;
             dice_normals_f32(&dice, D, 1.5, query);
             for (size_t j = 0; j < D; j++)

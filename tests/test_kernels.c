@@ -6,9 +6,9 @@
 #include "core.h"
 #include "gemm.h"
 #include "gram.h"
+#include "handle.h"
 #include "kernels.h"
 #include "linalg.h"
-#include "memory.h"
 #include "particle.h"
 #include "sweep.h"
 #include "team.h"
@@ -390,7 +390,7 @@ static int status_with(const char *name, const char *value, const char *sentence
         bpcn_options o = network(4, 1, (size_t[]){3});
         setenv(name, value, 1);
         bpcn_status got = bpcn_memory_create(&o, &m);
-        if (got != BPCN_OK && strcmp(bpcn_memory_error(NULL), sentence) != 0)
+        if (got != BPCN_OK && strcmp(bpcn_error(), sentence) != 0)
             _exit(100);
         if (got == BPCN_OK && sentence != NULL && strcmp(kernels_chosen()->name, sentence) != 0)
             _exit(101);
@@ -523,111 +523,82 @@ static void sweeps_equal_loops_in_double(void **state)
     }
 }
 
-/* What G says of the errors at z and of the mean's rows against loops in double over a mean in float32. */
-static void check_gram(struct gram *gram, size_t above, size_t below, const float *mean, const float *z, const float *x)
+/* ---- G */
+
+/* |e|^2 and e M' of one row, over the known entries, against loops in double over a mean in float32. */
+static void check_errors(const struct layer *layer, const unsigned char *mask, const float *x, const float *z,
+                         double squares, const float *pull)
 {
-    float *pull = numbers(above, 2);
-    double *e = room(below, sizeof *e), squares = 0;
-    struct layer layer = {.above = above, .below = below, .mean = (float *)(uintptr_t)mean};
-    gram_aim(gram, &layer, x);
-    double got = gram_sweep(gram, z, pull);
+    const float *mean = layer->mean;
+    size_t above = layer->above, below = layer->below;
+    double want = 0, *e = room(below, sizeof *e), size = (double)(above * above * below);
     for (size_t j = 0; j < below; j++) {
         e[j] = (double)x[j];
         for (size_t i = 0; i < above; i++)
             e[j] -= (double)z[i] * (double)mean[i * below + j];
-        squares += e[j] * e[j];
+        e[j] = mask == NULL || mask[j] ? e[j] : 0;
+        want += e[j] * e[j];
     }
-    /* sums in double of terms up to above^2 below */
-    double size = (double)(above * above * below);
-    assert_near(got, squares, 1e-15 * size);
+    assert_near(squares, want, 1e-15 * size); /* sums in double of terms up to above^2 below */
     for (size_t i = 0; i < above; i++) {
-        double want = 0, square = 0;
-        for (size_t j = 0; j < below; j++) {
-            want += e[j] * (double)mean[i * below + j];
-            square += pow((double)mean[i * below + j], 2);
-        }
-        assert_near((double)pull[i], want, 1e-15 * size + 1e-7 * fabs(want)); /* rounded to float32 */
-        assert_near(gram_square(gram, i), square, 1e-15 * size);
+        double sum = 0;
+        for (size_t j = 0; j < below; j++)
+            sum += e[j] * (double)mean[i * below + j];
+        assert_near((double)pull[i], sum, 1e-15 * size + 1e-7 * fabs(sum)); /* rounded to float32 */
     }
-    free(pull);
     free(e);
+}
+
+/* `rows` observations, all aimed at at once, the first by a sweep and all by panels. */
+static void check_gram(struct team *team, size_t above, size_t below, size_t rows, const unsigned char *mask)
+{
+    float *mean = numbers(above * below, 6), *z = numbers(rows * above, 7), *x = numbers(rows * below, 8);
+    float *pull = room(rows * above, sizeof *pull);
+    const float **row = room(rows, sizeof *row);
+    size_t *names = room(rows, sizeof *names);
+    double *squares = room(rows, sizeof *squares), *space = room(gram_room(above, team) + 2 * rows * above, sizeof *space);
+    struct layer layer = {.above = above, .below = below, .mean = mean};
+    struct gram *all = gram_create(&layer, NULL, NULL, NULL), *gram = gram_create(&layer, mask, below % 2 ? all : NULL, team);
+    struct aim aim;
+    for (size_t i = 0; i < rows; i++) {
+        row[i] = x + i * below;
+        names[i] = rows - 1 - i;
+    }
+    assert_non_null(gram);
+    assert_int_equal(aim_create(&aim, gram, &layer, rows, row, team), 0);
+    squares[0] = gram_sweep(&aim, team, z, space, pull);
+    check_errors(&layer, mask, x, z, squares[0], pull);
+    assert_int_equal(gram_cut(gram), 0);
+    gram_multiply(&aim, team, rows, names, z, space, squares, pull);
+    for (size_t i = 0; i < rows; i++)
+        check_errors(&layer, mask, row[names[i]], z + i * above, squares[i], pull + i * above);
+    aim_free(&aim);
+    gram_free(gram);
+    gram_free(all);
+    free(mean);
+    free(z);
+    free(x);
+    free(pull);
+    free(row);
+    free(names);
+    free(squares);
+    free(space);
 }
 
 static void the_gram_matrix_gives_the_errors_of_its_mean(void **state)
 {
     static const size_t sizes[] = {1, 3, 4, 5, 16, 17, 63, 130};
+    unsigned char some[130];
     (void)state;
+    for (size_t j = 0; j < sizeof some; j++)
+        some[j] = j % 3 != 0;
     for (int threads = 1; threads <= 3; threads++) {
         struct team *team = team_create(threads);
         for (size_t a = 0; a < 8; a++)
-            for (size_t b = 0; b < 8; b++) {
-                size_t above = sizes[a], below = sizes[b];
-                float *mean = numbers(above * below, 6), *z = numbers(above, 7), *x = numbers(below, 8);
-                struct layer layer = {.above = above, .below = below, .mean = mean};
-                struct gram *gram = gram_create(above, below, team);
-                gram_fill(gram, &layer);
-                check_gram(gram, above, below, mean, z, x);
-                gram_free(gram);
-                free(mean);
-                free(z);
-                free(x);
-            }
+            for (size_t b = 0; b < 8; b++)
+                check_gram(team, sizes[a], sizes[b], a + b == 7 ? 20 : 3, (a + b) % 2 ? some : NULL); /* few and many */
         team_free(team);
     }
-}
-
-/* |e|^2 and e R' of one row of a batch, over the known entries, against loops in double. */
-static void check_inner_row(const struct layer *layer, const unsigned char *mask, const float *x, const float *z,
-                            double squares, const float *pull)
-{
-    const float *mean = layer->mean;
-    double want = 0, *e = room(layer->below, sizeof *e);
-    for (size_t j = 0; j < layer->below; j++) {
-        e[j] = (double)x[j];
-        for (size_t i = 0; i < layer->above; i++)
-            e[j] -= (double)z[i] * (double)mean[i * layer->below + j];
-        e[j] = mask == NULL || mask[j] ? e[j] : 0;
-        want += e[j] * e[j];
-    }
-    assert_near(squares, want, 1e-11 * (1 + want));
-    for (size_t i = 0; i < layer->above; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < layer->below; j++)
-            sum += e[j] * (double)mean[i * layer->below + j];
-        assert_near((double)pull[i], sum, 1e-12 + 1e-7 * fabs(sum)); /* rounded to float32 */
-    }
-    free(e);
-}
-
-static void inner_products_give_the_errors_of_a_batch(void **state)
-{
-    enum { ABOVE = 17, BELOW = 150, ROWS = 7, LANES = 2 };
-    (void)state;
-    float *mean = numbers(ABOVE * BELOW, 6), *z = numbers(ROWS * ABOVE, 7), *x = numbers(ROWS * BELOW, 8);
-    struct layer layer = {.above = ABOVE, .below = BELOW, .mean = mean};
-    struct team *team = team_create(LANES);
-    unsigned char half[BELOW];
-    const float *rows[ROWS];
-    for (size_t j = 0; j < BELOW; j++)
-        half[j] = j % 3 != 0;
-    for (size_t i = 0; i < ROWS; i++)
-        rows[i] = x + i * BELOW;
-    for (int masked = 0; masked <= 1; masked++) {
-        const unsigned char *mask = masked ? half : NULL;
-        static const size_t named[] = {5, 0, 6};
-        struct inner *inner = inner_create(&layer, mask, ROWS, team, 3);
-        float pull[3 * ABOVE];
-        double squares[3];
-        inner_aim(inner, rows);
-        inner_multiply(inner, LANES - 1, 3, named, z, squares, pull);
-        for (size_t i = 0; i < 3; i++)
-            check_inner_row(&layer, mask, rows[named[i]], z + i * ABOVE, squares[i], pull + i * ABOVE);
-        inner_free(inner);
-    }
-    team_free(team);
-    free(mean);
-    free(z);
-    free(x);
 }
 
 /* |e|^2 at z by a G that has followed many updates, and by one made anew. */
@@ -638,32 +609,38 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     bpcn_options o = network(DIM, 1, (size_t[]){WIDTH});
     o.sigma_x = 0.05;
     bpcn_memory *m = make_memory(o);
-    struct layer *layer = &m->model->particles[0].layer[0];
-    struct update *update = update_create(m->model);
-    struct gram *followed = gram_create(WIDTH, DIM, NULL), *fresh = gram_create(WIDTH, DIM, NULL);
+    struct layer *layer = &m->contents.model->particles[0].layer[0];
+    struct update *update = update_create(m->contents.model, NULL);
+    struct gram *followed = gram_create(layer, NULL, NULL, NULL);
+    struct aim aim, other;
     float pull[WIDTH], again[WIDTH];
-    gram_fill(followed, layer);
-    update->gram = followed;
     for (uint32_t i = 0; i < UPDATES; i++) {
         float *x = numbers(DIM, 3 * i + 1), *code = numbers(WIDTH, 3 * i + 2);
-        gram_aim(followed, layer, x);
-        particle_update(m->model, &m->model->particles[0], x, code, 1, update);
+        const float *row = x;
+        assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);
+        particle_update(m->contents.model, &m->contents.model->particles[0], x, code, 1, 1,
+                        (struct following){followed, &aim}, update);
+        aim_free(&aim);
         free(x);
         free(code);
     }
-    assert_int_equal(gram_age(followed), UPDATES);
-    gram_fill(fresh, layer);
+    assert_int_equal(followed->age, UPDATES);
+    struct gram *fresh = gram_create(layer, NULL, NULL, NULL);
     float *x = numbers(DIM, 1), *z = numbers(WIDTH, 2);
-    gram_aim(followed, layer, x);
-    gram_aim(fresh, layer, x);
-    double got = gram_sweep(followed, z, pull), want = gram_sweep(fresh, z, again);
+    const float *row = x;
+    assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);
+    assert_int_equal(aim_create(&other, fresh, layer, 1, &row, NULL), 0);
+    double space[4 * WIDTH];
+    double got = gram_sweep(&aim, NULL, z, space, pull), want = gram_sweep(&other, NULL, z, space, again);
     /* roundings of the mean to float32, 6e-8 of each entry, that do not add up */
     assert_near(got, want, 1e-6 * want);
     for (size_t i = 0; i < WIDTH; i++)
         assert_near((double)pull[i], (double)again[i], 1e-5 * (1 + fabs((double)again[i])));
     gram_copy(fresh, followed);
-    assert_int_equal(gram_age(fresh), UPDATES);
-    assert_true(gram_sweep(fresh, z, again) == got);
+    assert_int_equal(fresh->age, UPDATES);
+    assert_true(gram_sweep(&other, NULL, z, space, again) == got);
+    aim_free(&aim);
+    aim_free(&other);
     gram_free(followed);
     gram_free(fresh);
     update_free(update);
@@ -733,7 +710,6 @@ int main(void)
         cmocka_unit_test(sweeps_equal_loops_in_double),
         cmocka_unit_test(the_gram_matrix_gives_the_errors_of_its_mean),
         cmocka_unit_test(the_gram_matrix_follows_the_updates_of_its_mean),
-        cmocka_unit_test(inner_products_give_the_errors_of_a_batch),
         cmocka_unit_test(a_team_does_every_part_once_and_waits_for_all),
         cmocka_unit_test(shares_cover_everything_once),
     };

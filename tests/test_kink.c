@@ -12,14 +12,14 @@
 /* ---- the network */
 
 /* The slope of the energy at a code whose entry j is 0, just above (side 1) or just below (-1). */
-static double slope_beside(const struct model *model, const struct batch *batch, struct workspace *work, double *entry,
-                           double side)
+static double slope_beside(const struct energy *energy, const struct batch *batch, struct workspace *work,
+                           double *entry, double side)
 {
     const double step = 1e-6;
     double at[2];
     for (int i = 0; i < 2; i++) {
         *entry = side * step * (1 + i);
-        particle_evaluate(model, &model->particles[0], batch, work, &at[i], NULL, NULL, NULL);
+        particle_evaluate(energy, batch, work, &at[i], NULL, NULL, NULL);
     }
     *entry = 0;
     return (at[1] - at[0]) / (side * step);
@@ -45,17 +45,19 @@ static void a_relu_gradient_has_a_side_below_zero_and_jumps_to_the_other(void **
                               .count = &count,
                               .extra = &extra,
                               .h = code,
-                              .leak = &leak,
-                              .weighing = &the_density};
-        struct workspace *work = workspace_create(m->model, 1, 0, NULL);
+                              .leak = &leak};
+        struct energy density = {.model = m->contents.model,
+                                 .particle = &m->contents.model->particles[0],
+                                 .weighing = &the_density};
+        struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
         dice_normals(&dice, DIM, 1, x);
         dice_normals(&dice, CODE, 1, code);
         for (size_t j = 0; j < CODE; j += 3)
             code[j] = 0;
-        particle_evaluate(m->model, &m->model->particles[0], &batch, work, &energy, grad, NULL, NULL);
+        particle_evaluate(&density, &batch, work, &energy, grad, NULL, NULL);
         for (size_t j = 0; j < CODE; j += 3) {
-            double below = slope_beside(m->model, &batch, work, &code[j], -1),
-                   above = slope_beside(m->model, &batch, work, &code[j], 1);
+            double below = slope_beside(&density, &batch, work, &code[j], -1),
+                   above = slope_beside(&density, &batch, work, &code[j], 1);
             assert_near(grad[j], below, 1e-3); /* differences of energies of a few hundred, 1e-6 apart */
             assert_near(grad[j] + work->jump[j], above, 1e-3);
         }
@@ -68,7 +70,7 @@ static void networks_without_kinks_keep_no_jumps(void **state)
 {
     (void)state;
     bpcn_memory *m = make_memory(network(4, 1, (size_t[]){3}));
-    struct workspace *work = workspace_create(m->model, 1, 0, NULL);
+    struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
     assert_null(work->jump);
     workspace_free(work);
     bpcn_memory_free(m);
@@ -182,7 +184,8 @@ static void a_minimum_with_entries_at_kinks_is_found_exactly(void **state)
         double x[DIM] = {0}, want[DIM] = {0}, energy, grad[DIM];
         size_t resting = 0;
         struct outcome outcome;
-        struct objective objective = {&e, DIM, evaluate_edged, one_stage, NULL, NULL, e.jump};
+        struct objective objective = {
+            .context = &e, .dim = DIM, .evaluate = evaluate_edged, .enter = one_stage, .jump = e.jump};
         assert_ok(lbfgs_minimize(&objective, 1, 1, x, &outcome));
         size_t evaluations = e.evaluations;
         descend_by_entries(&e, want);

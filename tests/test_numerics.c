@@ -243,23 +243,29 @@ static bpcn_memory *linear_network(double s, bpcn_precision precision)
 
 static void write_keys(bpcn_memory *memory, const struct reference *r, size_t count)
 {
-    struct model *model = memory->model;
+    struct model *model = memory->contents.model;
     float x[BELOW], code[WIDTH];
     int narrow = model->options.precision == BPCN_FLOAT32;
-    struct update *u = narrow ? update_create_f32(model) : update_create(model);
-    assert_non_null(u);
+    const struct core *core = core_for(model);
+    struct shard shard = {.model = model};
+    struct editor *editor = core->edit(&shard, NULL, 0);
+    const double weight = 0;
+    assert_non_null(editor);
+    assert_ok(core->ready(editor, CHANGE_WRITE));
     for (size_t t = 0; t < count; t++) {
         const double *key = r->z + t % KEYS * WIDTH, *target = r->y + t % KEYS * BELOW;
         for (size_t j = 0; j < BELOW; j++)
             x[j] = (float)target[j];
         for (size_t j = 0; j < WIDTH; j++)
             code[j] = (float)key[j];
-        if (narrow)
-            particle_update_f32(model, &model->particles[0], x, code, 1, u);
-        else
-            particle_update(model, &model->particles[0], target, key, 1, u);
+        struct change change = {.kind = CHANGE_WRITE, .rows = 1, .x = target, .codes = key, .log_weights = &weight};
+        if (narrow) {
+            change.x = x;
+            change.codes = code;
+        }
+        core->make(editor, &change);
     }
-    (narrow ? update_free_f32 : update_free)(u);
+    core->done(editor);
 }
 
 /* Predictions z mean of keys and probes, which are of size 1 and more. */

@@ -3,9 +3,6 @@
 
 #include "core.h"
 #include "dense.h"
-#include "fragment.h"
-#include "linalg.h"
-#include "particle.h"
 #include "precondition.h"
 
 #include <math.h>
@@ -57,29 +54,7 @@ static void a_dense_inverse_times_its_matrix_is_the_identity(void **state)
     team_free(team);
 }
 
-static void a_dense_factor_times_its_transpose_is_the_matrix(void **state)
-{
-    (void)state;
-    for (size_t s = 0; s < SIZES; s++) {
-        size_t n = sizes[s];
-        float *a = definite(n), *l = definite(n);
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = i + 1; j < n; j++)
-                l[i * n + j] = NAN; /* not looked at */
-        assert_int_equal(dense_cholesky(n, l), 0);
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j <= i; j++) {
-                double sum = 0;
-                for (size_t k = 0; k <= j; k++)
-                    sum += (double)l[i * n + k] * (double)l[j * n + k];
-                assert_near(sum, (double)a[i * n + j], 1e-5);
-            }
-        free(a);
-        free(l);
-    }
-}
-
-static void a_matrix_that_is_not_definite_has_no_inverse_and_no_factor(void **state)
+static void a_matrix_that_is_not_definite_has_no_inverse(void **state)
 {
     (void)state;
     for (size_t s = 0; s < SIZES; s++) {
@@ -87,176 +62,190 @@ static void a_matrix_that_is_not_definite_has_no_inverse_and_no_factor(void **st
         for (int spoilt = 0; spoilt < 4; spoilt++) {
             float *a = definite(n);
             a[spoilt % 2 ? 0 : n * n - 1] = spoilt < 2 ? -1 : NAN;
-            float *b = room(n * n, sizeof *b);
-            memcpy(b, a, n * n * sizeof *b);
             assert_int_equal(dense_invert(NULL, n, a), -1);
-            assert_int_equal(dense_cholesky(n, b), -1);
             free(a);
-            free(b);
         }
     }
-}
-
-/* Against LAPACK in float64, for a row that knows all, some, one and none of the entries. */
-static void a_fragment_solves_for_the_entries_known(void **state)
-{
-    enum { DIM = 150 };
-    static const size_t every[] = {1, 2, DIM, 2 * DIM};
-    const float ridge = 0.01f;
-    (void)state;
-    float *products = definite(DIM);
-    for (size_t c = 0; c < 4; c++) {
-        unsigned char known[DIM];
-        size_t entry[DIM], n = 0;
-        struct dice dice = {c + 1};
-        float row[DIM];
-        double *matrix = room(DIM * DIM, sizeof *matrix), want[DIM];
-        dice_normals_f32(&dice, DIM, 1, row);
-        for (size_t j = 0; j < DIM; j++) {
-            known[j] = (j + 1) % every[c] == 0;
-            if (known[j])
-                entry[n++] = j;
-        }
-        for (size_t i = 0; i < n; i++) {
-            want[i] = (double)row[entry[i]];
-            for (size_t j = 0; j < n; j++)
-                matrix[i * n + j] = (double)products[entry[i] * DIM + entry[j]] + (i == j ? (double)ridge : 0);
-        }
-        struct fragment *f = fragment_create(DIM, products, ridge, known);
-        assert_non_null(f);
-        fragment_solve(f, DIM, row);
-        if (n > 0) {
-            assert_int_equal(cholesky(n, matrix), 0);
-            cholesky_solve(n, 1, matrix, want);
-        }
-        for (size_t j = 0, at = 0; j < DIM; j++)
-            assert_near((double)row[j], known[j] ? want[at++] : 0, 1e-4);
-        free(f);
-        free(matrix);
-    }
-    products[0] = -1;
-    assert_null(fragment_create(1, products, 0, (const unsigned char *)"\1"));
-    free(products);
 }
 
 /* ---- the preconditioner of a small network */
 
-enum { DIM = 40, WIDTH = 12, CODE = 3 * WIDTH };
+enum { DIM = 40, WIDTH = 12, LAYERS = 3, CODE = LAYERS * WIDTH };
 
 struct scene {
     bpcn_memory *memory;
-    struct weights *weights;
+    double g[WIDTH * WIDTH]; /* M M' of the lowest layer over the entries known */
+    struct elimination *elimination;
     struct preconditioner *preconditioner;
-    float matrix[CODE * CODE]; /* the preconditioner, by what it does to the unit vectors */
+    double matrix[CODE * CODE]; /* the preconditioner, by what it does to the unit vectors */
 };
 
-static struct scene *scene_create(struct knowledge knowledge)
+/* Everything but the preconditioner, of rows that know every `every`-th entry. */
+static struct scene *scene_create(struct weighing weighing, size_t every)
 {
     struct scene *s = room(1, sizeof *s);
     static const size_t widths[] = {WIDTH, WIDTH, WIDTH};
     struct dice dice = {11};
     float x[6 * DIM];
     dice_normals_f32(&dice, 6 * DIM, 0.5, x);
-    bpcn_options o = network(DIM, 3, widths);
+    bpcn_options o = network(DIM, LAYERS, widths);
     o.precision = BPCN_FLOAT32;
     s->memory = make_memory(o);
     assert_ok(bpcn_memory_write(s->memory, x, 6, NULL));
-    const struct model *model = s->memory->model;
-    s->weights = weights_create(model, &model->particles[0], NULL);
-    s->preconditioner = preconditioner_create(model, &model->particles[0], s->weights, knowledge, &the_density, NULL);
-    assert_non_null(s->preconditioner);
+    const struct model *model = s->memory->contents.model;
+    const float *mean = model->particles[0].layer[0].mean;
+    for (size_t i = 0; i < WIDTH; i++)
+        for (size_t j = 0; j < WIDTH; j++)
+            for (size_t k = 0; k < DIM; k += every)
+                s->g[i * WIDTH + j] += (double)mean[i * DIM + k] * (double)mean[j * DIM + k];
+    s->elimination = elimination_create(model, &model->particles[0], weighing, NULL);
+    assert_non_null(s->elimination);
     return s;
 }
 
 static void scene_free(struct scene *s)
 {
     preconditioner_free(s->preconditioner);
-    weights_free(s->weights);
+    elimination_free(s->elimination);
     bpcn_memory_free(s->memory);
     free(s);
 }
 
-/* Fills s->matrix, with `known` by each row's own block. */
-static void apply_to_unit_vectors(struct scene *s, double extra, const unsigned char *known)
+/* Fills s->matrix; all slopes of the activation are `slope`. */
+static void apply_to_unit_vectors(struct scene *s, struct team *team, double extra, float slope)
 {
-    int level = preconditioner_level(s->preconditioner, extra);
+    int level = preconditioner_level(s->preconditioner, team, extra);
     assert_true(level >= 0);
-    assert_int_equal(preconditioner_level(s->preconditioner, extra), level);
-    float slopes[CODE * CODE], scratch[CODE * CODE], space[CODE * DIM];
-    struct fragment *fragments[CODE];
-    memset(s->matrix, 0, sizeof s->matrix);
-    for (size_t i = 0; i < CODE; i++) {
-        s->matrix[i * CODE + i] = 1;
-        for (size_t j = 0; j < CODE; j++)
-            slopes[i * CODE + j] = 0.3f + 0.01f * (float)j;
-        fragments[i] = known ? preconditioner_fragment(s->preconditioner, known) : NULL;
-        assert_true(known == NULL || fragments[i] != NULL);
+    assert_int_equal(preconditioner_level(s->preconditioner, team, extra), level);
+    static float slopes[CODE * CODE], room_for_two[CODE * 2 * WIDTH], vectors[CODE * CODE];
+    for (size_t j = 0; j < CODE * CODE; j++) {
+        slopes[j] = slope;
+        vectors[j] = j % (CODE + 1) == 0;
     }
-    preconditioner_apply(s->preconditioner, level, CODE, slopes, known ? fragments : NULL, s->matrix, scratch, space);
-    for (size_t i = 0; i < CODE; i++)
-        free(fragments[i]);
+    preconditioner_apply(s->preconditioner, team, level, CODE, slopes, vectors, room_for_two);
+    for (size_t j = 0; j < CODE * CODE; j++)
+        s->matrix[j] = (double)vectors[j];
 }
 
-static void check_symmetric_and_positive(const float *matrix)
+/* h [CODE x CODE]: the Gauss-Newton matrix of precondition.c, entry by entry in double. share: of the entries. */
+static void gauss_newton(const struct scene *s, struct weighing w, double of_g, double share, double extra, double *h)
 {
-    for (size_t i = 0; i < CODE; i++) {
-        assert_true(matrix[i * CODE + i] > 0);
-        for (size_t j = 0; j < i; j++) {
-            double size = sqrt((double)matrix[i * CODE + i] * (double)matrix[j * CODE + j]);
-            assert_true(fabs((double)(matrix[i * CODE + j] - matrix[j * CODE + i])) <= 1e-3 * size);
-            assert_true(fabs((double)matrix[i * CODE + j]) <= size * 1.0001);
-        }
+    const struct model *m = s->memory->contents.model;
+    const struct particle *p = &m->particles[0];
+    const double a = 0.5; /* of GELU at zero */
+    double noise = noise_variance(m, 1) / w.upper;
+    double variance[LAYERS + 1] = {2 * w.sensory * noise_variance(m, 0) + extra, 1.5 * noise, noise,
+                                   noise + p->top_variance / w.upper};
+    memset(h, 0, CODE * CODE * sizeof *h);
+    for (size_t l = 0; l < LAYERS; l++) {
+        static double mean[WIDTH * DIM], u[WIDTH * WIDTH];
+        size_t below = m->width[l];
+        assert_ok(bpcn_memory_get_layer(s->memory, 0, l, mean, u));
+        for (size_t i = 0; i < WIDTH; i++)
+            for (size_t j = 0; j < WIDTH; j++) {
+                double g = l == 0 ? of_g * s->g[i * WIDTH + j] : 0, of_u = (double)below;
+                for (size_t k = 0; l > 0 && k < below; k++)
+                    g += mean[i * below + k] * mean[j * below + k];
+                if (l == 0)
+                    of_u *= share * w.sensory;
+                h[(l * WIDTH + i) * CODE + l * WIDTH + j] += a * a * (g + of_u * u[i * WIDTH + j]) / variance[l];
+                if (i == j)
+                    h[(l * WIDTH + i) * CODE + l * WIDTH + j] += 1 / variance[l + 1];
+                if (l > 0) { /* unit i of layer l + 1 predicts unit j of layer l */
+                    size_t up = l * WIDTH + i, down = (l - 1) * WIDTH + j;
+                    h[up * CODE + down] = h[down * CODE + up] = -a * mean[i * below + j] / variance[l];
+                }
+            }
     }
 }
 
-/* The inverse of a positive definite matrix is symmetric, and downhill for every vector. */
-static void the_preconditioner_is_symmetric_and_positive(void **state)
+static void check_inverse(const struct scene *s, const double *h)
 {
-    (void)state;
-    struct scene *s = scene_create((struct knowledge){.share = 0.75});
-    apply_to_unit_vectors(s, 0.03, NULL);
-    check_symmetric_and_positive(s->matrix);
-    assert_false(preconditioner_apart(s->preconditioner, 0));
-    scene_free(s);
-    s = scene_create((struct knowledge){.share = 0.2, .apart = 1});
-    unsigned char known[DIM];
-    for (size_t j = 0; j < DIM; j++)
-        known[j] = j % 5 == 2;
-    assert_true(preconditioner_apart(s->preconditioner, 0));
-    assert_false(preconditioner_apart(s->preconditioner, 0.03));
-    apply_to_unit_vectors(s, 0, known);
-    check_symmetric_and_positive(s->matrix);
-    scene_free(s);
-}
-
-/* All entries known, both ways make the same matrix. */
-static void a_row_that_knows_everything_has_the_block_that_all_share(void **state)
-{
-    (void)state;
-    unsigned char known[DIM];
-    memset(known, 1, sizeof known);
-    struct scene *shared = scene_create((struct knowledge){.share = 1});
-    struct scene *apart = scene_create((struct knowledge){.share = 1, .apart = 1});
-    apply_to_unit_vectors(shared, 0, NULL);
-    apply_to_unit_vectors(apart, 0, known);
     for (size_t i = 0; i < CODE; i++)
         for (size_t j = 0; j < CODE; j++) {
-            double size = sqrt((double)shared->matrix[i * CODE + i]) * sqrt((double)shared->matrix[j * CODE + j]);
-            assert_near((double)apart->matrix[i * CODE + j], (double)shared->matrix[i * CODE + j], 2e-3 * size);
+            double sum = 0, size = 0;
+            for (size_t k = 0; k < CODE; k++) {
+                sum += s->matrix[i * CODE + k] * h[k * CODE + j];
+                size += fabs(s->matrix[i * CODE + k] * h[k * CODE + j]);
+            }
+            assert_near(sum, i == j, 1e-4 * (1 + size)); /* float32, and blocks of condition 100 and more */
         }
-    scene_free(shared);
-    scene_free(apart);
+}
+
+static void the_preconditioner_inverts_the_gauss_newton_matrix(void **state)
+{
+    static const struct weighing weighings[] = {{1, 1}, {0.1, 0.3}};
+    static double h[CODE * CODE];
+    (void)state;
+    for (size_t c = 0; c < 8; c++) {
+        struct weighing w = weighings[c % 2];
+        size_t every = c / 2 % 2 ? 4 : 1;
+        double share = 1 / (double)every, extra = c / 4 ? 0.0512 * w.sensory : 0; /* a level: nominal times 4^4 */
+        struct scene *s = scene_create(w, every);
+        s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 1, share});
+        assert_non_null(s->preconditioner);
+        apply_to_unit_vectors(s, NULL, extra, 0.5f);
+        gauss_newton(s, w, 1, share, extra, h);
+        check_inverse(s, h);
+        scene_free(s);
+    }
+}
+
+static void rows_that_know_different_entries_share_the_average_of_what_they_know(void **state)
+{
+    static double h[CODE * CODE];
+    (void)state;
+    struct scene *s = scene_create(the_density, 1);
+    s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 0.25, 0.25});
+    apply_to_unit_vectors(s, NULL, 0, 0.5f);
+    gauss_newton(s, the_density, 0.25, 0.25, 0, h);
+    check_inverse(s, h);
+    scene_free(s);
+}
+
+/* And a flat unit does not run away. */
+static void a_slope_scales_the_inverse_by_its_square(void **state)
+{
+    (void)state;
+    struct scene *s = scene_create(the_density, 1);
+    s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 1, 1});
+    static double base[CODE * CODE];
+    apply_to_unit_vectors(s, NULL, 0, 0.5f);
+    memcpy(base, s->matrix, sizeof base);
+    for (int c = 0; c < 3; c++) {
+        const float slope[] = {1.0f, -0.25f, 0};
+        const double times[] = {0.25, 4, 25}; /* the least slope is 0.1 */
+        apply_to_unit_vectors(s, NULL, 0, slope[c]);
+        for (size_t j = 0; j < CODE * CODE; j++)
+            assert_near(s->matrix[j], times[c] * base[j], 1e-5 * times[c] * fabs(base[j]) + 1e-9);
+    }
+    scene_free(s);
+}
+
+static void the_preconditioner_does_not_depend_on_the_team(void **state)
+{
+    (void)state;
+    struct team *team = team_create(3);
+    struct scene *s = scene_create(the_density, 1);
+    static double alone[CODE * CODE];
+    s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 1, 1});
+    apply_to_unit_vectors(s, NULL, 0, 0.5f);
+    memcpy(alone, s->matrix, sizeof alone);
+    apply_to_unit_vectors(s, team, 0, 0.5f);
+    assert_memory_equal(alone, s->matrix, sizeof alone);
+    scene_free(s);
+    team_free(team);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dense_inverse_times_its_matrix_is_the_identity),
-        cmocka_unit_test(a_dense_factor_times_its_transpose_is_the_matrix),
-        cmocka_unit_test(a_matrix_that_is_not_definite_has_no_inverse_and_no_factor),
-        cmocka_unit_test(a_fragment_solves_for_the_entries_known),
-        cmocka_unit_test(the_preconditioner_is_symmetric_and_positive),
-        cmocka_unit_test(a_row_that_knows_everything_has_the_block_that_all_share),
+        cmocka_unit_test(a_matrix_that_is_not_definite_has_no_inverse),
+        cmocka_unit_test(the_preconditioner_inverts_the_gauss_newton_matrix),
+        cmocka_unit_test(rows_that_know_different_entries_share_the_average_of_what_they_know),
+        cmocka_unit_test(a_slope_scales_the_inverse_by_its_square),
+        cmocka_unit_test(the_preconditioner_does_not_depend_on_the_team),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,8 @@ static void written_pictures_are_recalled_better_than_by_the_density(void **stat
     struct gallery *s = gallery_create(1, BPCN_GELU);
     unsigned char known[STORED * PICTURE];
     float out[STORED * PICTURE];
-    bpcn_read_options density = bpcn_read_options_default();
+    bpcn_read_options density;
+    bpcn_read_options_default(&density, sizeof density);
     density.objective = BPCN_OBJECTIVE_MARGINAL;
     left_half(STORED, known);
     assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, NULL, out, NULL));
@@ -143,7 +144,7 @@ static void entries_said_to_be_known_come_back_as_they_are(void **state)
             left_half(4, half);
             memset(all, 255, sizeof all); /* any nonzero value means known */
             assert_ok(bpcn_memory_set_minimizer(s->memory, (bpcn_minimizer)minimizer));
-            s->memory->model->options.rounds = 1; /* one round is enough to disturb them */
+            s->memory->contents.model->options.rounds = 1; /* one round is enough to disturb them */
             assert_ok(bpcn_memory_read(s->memory, s->unseen, all, 4, NULL, out, NULL));
             assert_memory_equal(out, s->unseen, sizeof out);
             assert_ok(bpcn_memory_read(s->memory, s->unseen, half, 4, NULL, out, NULL));
@@ -161,7 +162,8 @@ static void check_unknown_unseen(size_t particles, bpcn_objective objective)
     float query[4 * PICTURE], out[4 * PICTURE], want[4 * PICTURE];
     unsigned char known[4 * PICTURE];
     bpcn_read_info info[4], want_info[4];
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     o.objective = objective;
     left_half(4, known);
     for (size_t k = 0; k < 5; k++) {
@@ -248,7 +250,8 @@ static void noise_given_is_noise_used(void **state)
     float noisy[STORED * PICTURE], out[STORED * PICTURE];
     unsigned char known[STORED * PICTURE];
     bpcn_read_info info[STORED];
-    bpcn_read_options o = bpcn_read_options_default();
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
     o.noise = 0.3;
     left_half(STORED, known);
     for (size_t j = 0; j < STORED * PICTURE; j++)
@@ -313,7 +316,8 @@ static void the_answer_does_not_depend_on_the_company(void **state)
     float *batch = room(MANY * PICTURE, sizeof *batch), *out = room(MANY * PICTURE, sizeof *out), alone[PICTURE];
     unsigned char *known = room(MANY * PICTURE, 1);
     bpcn_read_info *info = room(MANY, sizeof *info), single;
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0; /* else each estimate stops somewhere within a nat */
     left_half(MANY, known);
     for (size_t i = 0; i < MANY; i++)

@@ -35,23 +35,30 @@ run() {
     "$bpcn" reproduce "$@" --out "$work/out" --data-dir "$work/data" --datasets cifar10
 }
 
-# A run that is killed leaves whole cells, and the next one goes on.
+# The mse of a cell: number CELL FOLDER, the last row of that key.
+number() {
+    awk -F, -v cell="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        $1 == cell { mse = $at["mse"] } END { print mse }' "$2/cells.csv"
+}
+
+# A run that is killed leaves whole rows, and the next one goes on.
 # setsid: a process group of its own, so that none of its processes goes on.
 setsid "$bpcn" reproduce recall --longest 16 --limit-queries 4 --out "$work/out" --data-dir "$work/data" \
     --datasets cifar10 > /dev/null 2>&1 &
 child=$!
-until [ -n "$(find "$work/out/cells" -name '*.txt' 2> /dev/null)" ]; do
+until [ "$(wc -l 2> /dev/null < "$work/out/cells.csv" || echo 0)" -gt 1 ]; do
     kill -0 "$child" 2> /dev/null || fail "the run ended without a cell"
     sleep 0.02
 done
 kill -9 -- "-$child" 2> /dev/null || true
 wait "$child" 2> /dev/null || true
-for cell in "$work"/out/cells/*.txt; do
-    [ -e "$cell" ] || continue
-    [ "$(tail -n 1 "$cell")" = end ] || fail "$cell is torn"
-done
+# As if by a kill in the midst of the second row, whatever the first had time for.
+head -n 2 "$work/out/cells.csv" > "$work/first"
+{ cat "$work/first"; printf 'cifar10-torn,16,4,0.0'; } > "$work/out/cells.csv"
 
 run recall --longest 16 --limit-queries 4 --jobs 2 > "$work/log" || fail "recall"
+head -n 2 "$work/out/cells.csv" | cmp -s - "$work/first" || fail "a finished cell was lost"
+awk -F, 'NR == 1 { n = NF } NF != n || seen[$1]++ || /torn/ { exit 1 }' "$work/out/cells.csv" || fail "the table is torn"
 for file in recall.csv recall.md report.html; do
     [ -s "$work/out/$file" ] || fail "$file is missing"
 done
@@ -63,10 +70,10 @@ if command -v gnuplot > /dev/null; then
     grep -q 'data:image/svg+xml' "$work/out/report.html" || fail "the report shows no plot"
 fi
 
-# A cell is computed once: the same command touches none of them.
-touch "$work/mark"
+# A cell is computed once: the same command adds no row.
+cp "$work/out/cells.csv" "$work/before"
 run recall --longest 16 --limit-queries 4 > /dev/null
-[ -z "$(find "$work/out/cells" -newer "$work/mark" -name '*.txt')" ] || fail "a cell was computed twice"
+cmp -s "$work/out/cells.csv" "$work/before" || fail "a cell was computed twice"
 
 # The figures leave numbers and pictures; the report shows the pictures only when asked.
 run oneshot --pictures > /dev/null || fail "oneshot"
@@ -95,11 +102,11 @@ if [ -n "$mpi" ]; then
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         mpirun --oversubscribe -n 2 "$mpi" reproduce recall --longest 16 --limit-queries 4 --out "$work/mpi" \
         --data-dir "$work/data" --datasets cifar10 > "$work/log" 2>&1 || fail "bpcn-mpi: $(cat "$work/log")"
-    for cell in "$work"/out/cells/cifar10-nearest*T16*.txt "$work"/out/cells/cifar10-bayespcn-h96x3-gelu-n1-w1-x0.01-s0-T16*q4.txt; do
-        one=$(grep '^mse ' "$cell")
-        two=$(grep '^mse ' "$work/mpi/cells/$(basename "$cell")") || fail "$(basename "$cell") is missing under MPI"
-        awk -v a="${one#mse }" -v b="${two#mse }" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e-4) }' ||
-            fail "$(basename "$cell"): $one alone, $two under MPI"
+    for cell in $(cut -d, -f1 "$work/before" | grep -E 'nearest.*T16|bayespcn-h96x3-gelu-n1-w1-x0.01-s0-T16.*q4$'); do
+        one=$(number "$cell" "$work/out") two=$(number "$cell" "$work/mpi")
+        [ -n "$two" ] || fail "$cell is missing under MPI"
+        awk -v a="$one" -v b="$two" 'BEGIN { d = a - b; exit !(d < 1e-4 && d > -1e-4) }' ||
+            fail "$cell: $one alone, $two under MPI"
     done
     [ -s "$work/mpi/report.html" ] || fail "bpcn-mpi wrote no report"
 fi

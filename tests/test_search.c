@@ -1,4 +1,4 @@
-/* What a read searches, and what that costs it: rows that know little, and particles whose weight is far behind. */
+/* Which particles a read searches, and what that costs it. */
 #include "support.h"
 
 #include "core.h"
@@ -8,67 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A full memory of pictures, each to be read from a quarter of its entries, another for each. */
-enum { WIDTH = 64 };
-
-static bpcn_options full_network(bpcn_activation activation, uint64_t seed)
-{
-    static const size_t widths[] = {WIDTH, WIDTH, WIDTH};
-    bpcn_options o = network(PICTURE, 3, widths);
-    o.precision = BPCN_FLOAT32;
-    o.activation = activation;
-    o.seed = seed;
-    return o;
-}
-
-static double mean_evaluations(size_t n, const bpcn_read_info *info)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)info[i].evaluations;
-    return sum / (double)n;
-}
-
-/* Rows that know different entries, but so few that they leave directions open that were written to. (With the block
-   that all rows share it is more than three times.) */
-static void rows_that_know_little_take_no_more_than_twice_what_a_common_mask_takes(void **state)
-{
-    (void)state;
-    for (int tanh_too = 0; tanh_too < 2; tanh_too++) {
-        struct gallery *s = gallery_of(full_network(tanh_too ? BPCN_TANH : BPCN_GELU, 5), WIDTH, 5);
-        unsigned char *known = room(2 * WIDTH, PICTURE), *same = known + WIDTH * PICTURE;
-        float *codes = room(WIDTH, 3 * WIDTH * sizeof *codes);
-        bpcn_read_info apart[WIDTH], together[WIDTH];
-        struct dice dice = {9};
-        for (size_t j = 0; j < WIDTH * PICTURE; j++) {
-            known[j] = dice_uniform(&dice) < 0.25;
-            same[j] = known[j % PICTURE];
-        }
-        assert_ok(bpcn_memory_infer(s->memory, s->x, known, WIDTH, NULL, codes, apart));
-        assert_ok(bpcn_memory_infer(s->memory, s->x, same, WIDTH, NULL, codes, together));
-        assert_true(mean_evaluations(WIDTH, apart) < 2 * mean_evaluations(WIDTH, together));
-        free(codes);
-        free(known);
-        gallery_free(s);
-    }
-}
-
-/* ---- particles */
-
 enum { PARTICLES = 3, ROWS = 12 };
 
 /* Particle k leads all others by so many nats. */
 static void let_lead(bpcn_memory *memory, size_t k, double nats)
 {
     for (size_t j = 0; j < PARTICLES; j++)
-        memory->model->log_weights[j] = j == k ? 0 : -nats;
+        memory->contents.model->log_weights[j] = j == k ? 0 : -nats;
 }
 
 /* The energies of rows in particle k: of the mixture, when no other can win. */
 static void read_led_by(bpcn_memory *memory, size_t k, double nats, const float *rows, bpcn_read_info *info)
 {
     float codes[ROWS * SMALL_CODE];
-    bpcn_read_options clean = bpcn_read_options_default();
+    bpcn_read_options clean;
+    bpcn_read_options_default(&clean, sizeof clean);
     clean.noise = 0;
     let_lead(memory, k, nats);
     assert_ok(bpcn_memory_infer(memory, rows, NULL, ROWS, &clean, codes, info));
@@ -115,7 +69,6 @@ static void a_particle_behind_wins_an_odd_row_that_it_explains_best(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_that_know_little_take_no_more_than_twice_what_a_common_mask_takes),
         cmocka_unit_test(particles_far_behind_cost_an_ordinary_row_nothing_but_a_look),
         cmocka_unit_test(a_particle_behind_wins_an_odd_row_that_it_explains_best),
     };

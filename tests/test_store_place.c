@@ -37,7 +37,7 @@ static void file_that_was_replaced_is_not_overwritten(void **state)
     assert_int_equal(bpcn_memory_save(plain, scratch("other")), BPCN_OK);
     assert_int_equal(rename(scratch("other"), scratch("swapped")), 0);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "replaced"));
+    assert_non_null(strstr(bpcn_error(), "replaced"));
     bpcn_memory_free(m);
     bpcn_memory_free(plain);
 }
@@ -59,7 +59,7 @@ static void permissions_and_links_survive_a_checkpoint(void **state)
     assert_true(S_ISLNK(info.st_mode));
     assert_int_equal(stat(scratch("private"), &info), 0);
     assert_int_equal(info.st_mode & 07777, 0640);
-    assert_int_equal(bpcn_file_check(scratch("private"), NULL), BPCN_OK);
+    assert_int_equal(bpcn_file_check(scratch("private"), NULL, NULL), BPCN_OK);
 }
 
 static void relative_paths_and_the_root_folder_work(void **state)
@@ -73,7 +73,7 @@ static void relative_paths_and_the_root_folder_work(void **state)
     m = create_file("relative", &o, BPCN_SYNC_EACH);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
     bpcn_memory_free(m);
-    assert_int_equal(bpcn_file_check("relative", NULL), BPCN_OK);
+    assert_int_equal(bpcn_file_check("relative", NULL, NULL), BPCN_OK);
     assert_int_equal(chdir(before), 0);
     assert_int_equal(bpcn_memory_open("/no-such-memory-in-the-root", NULL, &m), BPCN_IO);
 }
@@ -82,7 +82,8 @@ static void other_files_are_told_from_damaged_ones(void **state)
 {
     bpcn_memory *m;
     bpcn_file_info info = empty_info();
-    bpcn_open_options reader = bpcn_open_options_default();
+    bpcn_open_options reader;
+    bpcn_open_options_default(&reader, sizeof reader);
     (void)state;
     reader.read_only = 1;
     write_whole(scratch("empty"), "", 0);
@@ -95,9 +96,9 @@ static void other_files_are_told_from_damaged_ones(void **state)
     assert_int_equal(bpcn_memory_load(scratch("text"), &m), BPCN_FORMAT);
     assert_int_equal(bpcn_memory_load(scratch("magic"), &m), BPCN_CORRUPT);
     assert_int_equal(bpcn_memory_load(scratch_folder(), &m), BPCN_FORMAT);
-    assert_int_equal(bpcn_file_inspect(scratch_folder(), &info), BPCN_FORMAT);
-    assert_int_equal(bpcn_file_inspect(scratch("missing"), &info), BPCN_IO);
-    assert_int_equal(bpcn_file_inspect(scratch("text"), &info), BPCN_FORMAT);
+    assert_int_equal(bpcn_file_inspect(scratch_folder(), &info, NULL), BPCN_FORMAT);
+    assert_int_equal(bpcn_file_inspect(scratch("missing"), &info, NULL), BPCN_IO);
+    assert_int_equal(bpcn_file_inspect(scratch("text"), &info, NULL), BPCN_FORMAT);
     assert_int_equal(bpcn_memory_load(scratch("missing"), &m), BPCN_IO);
     assert_int_equal(bpcn_memory_open(scratch("missing"), NULL, &m), BPCN_IO);
     assert_int_equal(bpcn_memory_open(scratch("missing"), &reader, &m), BPCN_IO);
@@ -128,7 +129,7 @@ static void something_else_in_the_way_of_a_checkpoint_is_left_alone(void **state
     (void)state;
     assert_int_equal(mkfifo(scratch("blocked.bpcn-new"), 0600), 0);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
-    assert_non_null(strstr(bpcn_memory_error(NULL), "in the way"));
+    assert_non_null(strstr(bpcn_error(), "in the way"));
     assert_int_equal(access(scratch("blocked.bpcn-new"), F_OK), 0);
     assert_int_equal(write_row(m, 1), BPCN_OK);
     bpcn_memory_free(m);
@@ -137,9 +138,10 @@ static void something_else_in_the_way_of_a_checkpoint_is_left_alone(void **state
 static void checkpoint_that_was_due_but_failed_is_tried_again(void **state)
 {
     bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_file_info info = empty_info();
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     (void)state;
     how.create = &o;
     how.checkpoint_bytes = 500;
@@ -169,20 +171,21 @@ static void change_that_cannot_be_taken_back_from_the_file_ends_writing(void **s
 {
     struct file_ops ops = file_posix;
     bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     struct change change = {
         .kind = CHANGE_WRITE, .rows = 1, .x = (float[5]){0}, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     (void)state;
     ops.truncate = fail_truncate;
     how.create = &o;
-    assert_int_equal(store_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
-    assert_int_equal(model_commit(m->model, &change), BPCN_OK);
-    m->model->particles[0].top_variance = NAN;
-    assert_int_equal(store_finish(m, BPCN_OK, NULL), BPCN_IO);
+    assert_int_equal(memory_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
+    assert_int_equal(store_append(m->store, &m->contents, &change), BPCN_OK);
+    m->contents.model->particles[0].top_variance = NAN;
+    assert_int_equal(store_finish(m->store, &m->contents, BPCN_OK, NULL), BPCN_IO);
     assert_int_equal(write_row(m, 1), BPCN_IO);
     bpcn_memory_free(m);
-    assert_int_equal(bpcn_file_check(scratch("uncut"), NULL), BPCN_OK);
+    assert_int_equal(bpcn_file_check(scratch("uncut"), NULL, NULL), BPCN_OK);
 }
 
 /* ---- others who are at the same file */
@@ -202,18 +205,19 @@ static void file_that_others_keep_replacing_is_busy(void **state)
     char path[512], temporary[600];
     struct file_ops ops = file_posix;
     bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     (void)state;
     snprintf(path, sizeof path, "%s", scratch("restless"));
     snprintf(temporary, sizeof temporary, "%s.bpcn-new", path);
     ops.find = find_other;
     unsettled = temporary;
     how.create = &o;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(memory_open(&ops, path, &how, &m), BPCN_BUSY);
     bpcn_memory_free(create_file(path, &o, BPCN_SYNC_EACH));
     unsettled = path;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(memory_open(&ops, path, &how, &m), BPCN_BUSY);
 }
 
 /* Reading the log finds that a writer has just cut it off, or (`lying`) that the file only says so. */
@@ -243,17 +247,17 @@ static void log_cut_off_while_it_is_read_ends_there(void **state)
     bpcn_file_info info = empty_info();
     bpcn_memory *m = create_file(scratch("cut"), &o, BPCN_SYNC_EACH), *copy;
     (void)state;
-    store_info(m, &info);
+    store_info(m->store, &m->contents, &info);
     cut_at = info.snapshot_bytes;
     assert_int_equal(write_row(m, 1), BPCN_OK);
     bpcn_memory_free(m);
     ops.read = read_cut;
     ops.status = status_cut;
-    assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_OK);
+    assert_int_equal(memory_load(&ops, scratch("cut"), &copy, &info), BPCN_OK);
     assert_int_equal(info.records, 0);
     bpcn_memory_free(copy);
     for (lying = 1, looks = 0; lying <= 2; lying++, looks = 0) /* then it is an error, not a torn end */
-        assert_int_equal(store_load(&ops, scratch("cut"), &copy, &info), BPCN_IO);
+        assert_int_equal(memory_load(&ops, scratch("cut"), &copy, &info), BPCN_IO);
 }
 
 static const char *wanted;
@@ -271,15 +275,16 @@ static void file_made_by_another_at_the_same_time_is_not_replaced(void **state)
     char path[512];
     struct file_ops ops = file_posix;
     bpcn_options o = small_options();
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     struct stat info;
     bpcn_memory *m;
+    bpcn_open_options_default(&how, sizeof how);
     (void)state;
     snprintf(path, sizeof path, "%s", scratch("race"));
     wanted = path;
     ops.open = open_too_late;
     how.create = &o;
-    assert_int_equal(store_open(&ops, path, &how, &m), BPCN_BUSY);
+    assert_int_equal(memory_open(&ops, path, &how, &m), BPCN_BUSY);
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_size, 0);
 }

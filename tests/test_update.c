@@ -1,10 +1,9 @@
 /*
  * The algebra of a write, with the codes given: one-by-one conjugate updates against the Bayesian
- * regression on all rows at once, and the coupled energy of a block against the chain rule.
+ * regression on all rows at once.
  */
 #include "support.h"
 
-#include "block.h"
 #include "naive.h"
 #include "update.h"
 
@@ -32,7 +31,7 @@ static struct scene scene_create(size_t layers, bpcn_activation activation)
     o.sigma_data = 0.1;
     s.memory = make_memory(o);
     randomize(s.memory, &dice, 0.5);
-    s.code_dim = s.memory->model->code_dim;
+    s.code_dim = s.memory->contents.model->code_dim;
     s.x = room(ROWS * DIM, sizeof *s.x);
     s.codes = room(ROWS * s.code_dim, sizeof *s.codes);
     dice_normals(&dice, ROWS * DIM, 1, s.x);
@@ -49,10 +48,11 @@ static void scene_free(struct scene *s)
 
 static void update_with(struct scene *s, size_t row, int sign)
 {
-    struct model *model = s->memory->model;
-    struct update *u = update_create(model);
+    struct model *model = s->memory->contents.model;
+    struct update *u = update_create(model, NULL);
     assert_non_null(u);
-    particle_update(model, &model->particles[0], s->x + row * DIM, s->codes + row * s->code_dim, sign, u);
+    particle_update(model, &model->particles[0], s->x + row * DIM, s->codes + row * s->code_dim, sign, 1,
+                    (struct following){NULL, NULL}, u);
     update_free(u);
 }
 
@@ -188,12 +188,12 @@ static void an_update_and_its_inverse_cancel(void **state)
 {
     (void)state;
     struct scene s = scene_create(2, BPCN_GELU);
-    struct model *model = s.memory->model;
+    struct model *model = s.memory->contents.model;
     for (size_t i = 0; i + 1 < ROWS; i++)
         update_with(&s, i, 1);
     struct naive *before = naive_of(s.memory);
     update_with(&s, ROWS - 1, 1);
-    struct update *u = update_create(model);
+    struct update *u = update_create(model, NULL);
     assert_true(particle_holds(model, &model->particles[0], s.codes + (ROWS - 1) * s.code_dim, u));
     update_free(u);
     update_with(&s, ROWS - 1, -1);
@@ -209,8 +209,8 @@ static void a_row_never_written_is_not_held(void **state)
 {
     (void)state;
     struct scene s = scene_create(2, BPCN_GELU);
-    struct model *model = s.memory->model;
-    struct update *u = update_create(model);
+    struct model *model = s.memory->contents.model;
+    struct update *u = update_create(model, NULL);
     for (size_t i = 0; i < 2; i++)
         update_with(&s, i, 1);
     assert_false(particle_holds(model, &model->particles[0], s.codes + 7 * s.code_dim, u));
@@ -218,149 +218,13 @@ static void a_row_never_written_is_not_held(void **state)
     scene_free(&s);
 }
 
-/* ---- the block energy */
-
-/* With `products` the sensory layer goes through inner products. */
-static double block_energy_by(const struct scene *s, size_t n, int products, double extra, double *grad)
-{
-    const struct model *model = s->memory->model;
-    const struct particle *particle = &model->particles[0];
-    struct block *b = block_create(model, n, NULL);
-    struct weights *weights = weights_create(model, particle, NULL);
-    double energy;
-    assert_true(b != NULL && weights != NULL);
-    assert_int_equal(block_aim(model, products ? particle : NULL, s->x, b), 0);
-    block_evaluate(model, particle, weights, s->x, s->codes, extra, 0, b, &energy, grad, NULL);
-    weights_free(weights);
-    block_free(b);
-    return energy;
-}
-
-static double block_energy(const struct scene *s, size_t n, double *grad)
-{
-    double *ignored = room(n * s->code_dim, sizeof *ignored);
-    double energy = block_energy_by(s, n, 0, 0, grad ? grad : ignored);
-    free(ignored);
-    return energy;
-}
-
-static void a_block_by_inner_products_has_the_same_energy_and_gradient(void **state)
-{
-    (void)state;
-    enum { N = 8 };
-    for (int written = 0; written <= 2; written++) {
-        struct scene s = scene_create(2, BPCN_GELU);
-        double *grad = room(N * s.code_dim, sizeof *grad), *want_grad = room(N * s.code_dim, sizeof *want_grad);
-        for (int i = 0; i < written; i++)
-            update_with(&s, (size_t)i, 1);
-        for (double extra = 0; extra < 0.2; extra += 0.1) {
-            double energy = block_energy_by(&s, N, 1, extra, grad), want = block_energy_by(&s, N, 0, extra, want_grad);
-            /* roundings of double, of terms of the size of |x|^2 / s */
-            assert_near(energy, want, 1e-9 * fabs(want));
-            assert_near(greatest_difference(N * s.code_dim, grad, want_grad), 0,
-                        1e-9 * greatest_size(N * s.code_dim, want_grad));
-        }
-        free(grad);
-        free(want_grad);
-        scene_free(&s);
-    }
-}
-
-/* log p(x_1 .. x_n, h) = sum_b log p(x_b, h_b | the rows before) */
-static double chained_energy(struct scene *s, size_t n)
-{
-    struct snapshot *before = snapshot_take(s->memory);
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct naive *now = naive_of(s->memory);
-        struct naive_row row = {.x0 = s->x + i * DIM, .count = DIM, .code = s->codes + i * s->code_dim};
-        sum += naive_energy(now, 0, &row);
-        update_with(s, i, 1);
-        naive_free(now);
-    }
-    snapshot_restore(before, s->memory);
-    snapshot_free(before);
-    return sum;
-}
-
-static void block_energy_follows_the_chain_rule(void **state)
-{
-    (void)state;
-    for (size_t layers = 0; layers <= DEEPEST; layers++)
-        for (int activation = BPCN_GELU; activation <= BPCN_LINEAR; activation++) {
-            struct scene s = scene_create(layers, (bpcn_activation)activation);
-            for (size_t n = 1; n <= ROWS; n++) {
-                double want = chained_energy(&s, n);
-                /* V's condition is 1e3 at most; the energies are of size 100 to 10,000 */
-                assert_near(block_energy(&s, n, NULL), want, 1e-11 * fabs(want));
-            }
-            scene_free(&s);
-        }
-}
-
-static double block_difference(struct scene *s, size_t n, size_t at)
-{
-    static const double step = 2e-4, offset[] = {-2, -1, 1, 2}, weight[] = {1, -8, 8, -1};
-    double old = s->codes[at], sum = 0;
-    for (int k = 0; k < 4; k++) {
-        s->codes[at] = old + offset[k] * step;
-        sum += weight[k] * block_energy(s, n, NULL);
-    }
-    s->codes[at] = old;
-    return sum / (12 * step);
-}
-
-static void block_gradient_equals_finite_differences(void **state)
-{
-    (void)state;
-    for (size_t layers = 1; layers <= DEEPEST; layers++)
-        for (size_t n = 1; n <= 5; n += 2) {
-            struct scene s = scene_create(layers, BPCN_GELU);
-            double *grad = room(n * s.code_dim, sizeof *grad);
-            block_energy(&s, n, grad);
-            for (size_t j = 0; j < n * s.code_dim; j++) {
-                double want = block_difference(&s, n, j);
-                /* rounding 1e-16 * 1e4 / 2e-4 of the difference, and its fourth-order truncation */
-                assert_near(grad[j], want, 1e-7 * (1 + fabs(want)));
-            }
-            free(grad);
-            scene_free(&s);
-        }
-}
-
-static void block_energy_does_not_depend_on_the_order_of_its_rows(void **state)
-{
-    (void)state;
-    enum { N = 5 };
-    struct scene s = scene_create(2, BPCN_TANH);
-    double before = block_energy(&s, N, NULL);
-    for (size_t i = 0, j = N - 1; i < j; i++, j--) {
-        for (size_t k = 0; k < DIM; k++) {
-            double t = s.x[i * DIM + k];
-            s.x[i * DIM + k] = s.x[j * DIM + k];
-            s.x[j * DIM + k] = t;
-        }
-        for (size_t k = 0; k < s.code_dim; k++) {
-            double t = s.codes[i * s.code_dim + k];
-            s.codes[i * s.code_dim + k] = s.codes[j * s.code_dim + k];
-            s.codes[j * s.code_dim + k] = t;
-        }
-    }
-    assert_near(block_energy(&s, N, NULL), before, 1e-12 * fabs(before)); /* rounding of another order */
-    scene_free(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_by_inner_products_has_the_same_energy_and_gradient),
         cmocka_unit_test(updates_one_by_one_equal_the_regression_on_all_rows),
         cmocka_unit_test(order_of_updates_does_not_matter),
         cmocka_unit_test(an_update_and_its_inverse_cancel),
         cmocka_unit_test(a_row_never_written_is_not_held),
-        cmocka_unit_test(block_energy_follows_the_chain_rule),
-        cmocka_unit_test(block_gradient_equals_finite_differences),
-        cmocka_unit_test(block_energy_does_not_depend_on_the_order_of_its_rows),
     };
     return cmocka_run_group_tests_name("update", tests, NULL, NULL);
 }

@@ -53,8 +53,9 @@ static void check_report(bpcn_precision precision, bpcn_minimizer minimizer)
     pictures(&dice, ROWS, x);
     for (size_t i = 0; i < ROWS; i++) {
         bpcn_write_row row;
-        bpcn_write_info info = bpcn_write_info_default();
+        bpcn_write_info info;
         struct naive *before = naive_of(m);
+        bpcn_write_info_default(&info, sizeof info);
         info.rows = &row;
         info.codes = codes;
         assert_ok(bpcn_memory_write(m, x + i * PICTURE, 1, &info));
@@ -126,8 +127,9 @@ static void known_things_have_less_energy_than_new_ones(void **state)
     struct dice dice = {4};
     float x[PICTURE];
     bpcn_write_row rows[3];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_memory *m = make_memory(small_network(1));
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, 1, x);
     for (size_t i = 0; i < 3; i++) {
         info.rows = &rows[i];
@@ -146,7 +148,8 @@ static void rows_written_together_equal_rows_written_one_by_one(void **state)
     struct dice dice = {9};
     float x[ROWS * PICTURE];
     bpcn_memory *together = make_memory(small_network(2)), *apart = make_memory(small_network(2));
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, ROWS, x);
     assert_ok(bpcn_memory_write(together, x, ROWS, &info));
     assert_int_equal(info.written, ROWS);
@@ -166,8 +169,9 @@ static void check_many(bpcn_precision precision, int resample)
     struct dice dice = {31};
     float x[ROWS * PICTURE];
     bpcn_write_row together[ROWS], apart[ROWS];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_options o = small_network(N);
+    bpcn_write_info_default(&info, sizeof info);
     o.hidden[0] = o.hidden[1] = 64; /* room for all: minima far apart would not be comparable */
     o.precision = precision;
     o.resample = resample;
@@ -208,28 +212,28 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     bpcn_options o = small_network(1);
     o.precision = BPCN_FLOAT64;
     bpcn_memory *m = make_memory(o);
-    struct particle *particle = &m->model->particles[0];
+    struct particle *particle = &m->contents.model->particles[0];
     struct layer *layer = &particle->layer[0];
-    struct gram *gram = gram_create(layer->above, layer->below, NULL);
-    struct update *update = update_create(m->model);
-    struct workspace *work = workspace_create(m->model, 1, 0, NULL);
-    struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .weighing = &the_density};
+    struct gram *gram = gram_create(layer, NULL, NULL, NULL);
+    struct update *update = update_create(m->contents.model, NULL);
+    struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
+    struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code};
     pictures(&dice, ROWS, x);
-    gram_fill(gram, layer);
-    update->gram = gram;
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t j = 0; j < PICTURE; j++)
             target[j] = (double)x[i * PICTURE + j];
         dice_normals(&dice, SMALL_CODE, 1, code);
-        gram_aim(gram, layer, target);
-        work->gram = gram;
-        particle_evaluate(m->model, particle, &batch, work, &energy, grad, NULL, NULL);
-        work->gram = NULL;
-        particle_evaluate(m->model, particle, &batch, work, &want, want_grad, NULL, NULL);
+        struct aim aim;
+        assert_int_equal(aim_create(&aim, gram, layer, 1, &row, NULL), 0);
+        struct energy direct = {.model = m->contents.model, .particle = particle, .weighing = &the_density}, by = direct;
+        by.aim = &aim;
+        particle_evaluate(&by, &batch, work, &energy, grad, NULL, NULL);
+        particle_evaluate(&direct, &batch, work, &want, want_grad, NULL, NULL);
         /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
         assert_near(energy, want, 1e-9 * fabs(want));
         assert_near(greatest_difference(SMALL_CODE, grad, want_grad), 0, 1e-9 * greatest_size(SMALL_CODE, want_grad));
-        particle_update(m->model, particle, target, code, 1, update);
+        particle_update(m->contents.model, particle, target, code, 1, 1, (struct following){gram, &aim}, update);
+        aim_free(&aim);
     }
     workspace_free(work);
     update_free(update);
@@ -246,8 +250,7 @@ static void stats_count_and_the_memory_never_grows(void **state)
     bpcn_memory *m = make_memory(small_network(3));
     pictures(&dice, 4, x);
     assert_ok(bpcn_memory_get_stats(m, &empty));
-    assert_ok(bpcn_memory_write(m, x, 2, NULL));
-    assert_ok(bpcn_memory_write_block(m, x + 2 * PICTURE, 2, NULL));
+    assert_ok(bpcn_memory_write(m, x, 4, NULL));
     assert_ok(bpcn_memory_forget(m, 0));
     assert_ok(bpcn_memory_forget(m, 0.01));
     assert_ok(bpcn_memory_get_stats(m, &full));
@@ -285,7 +288,7 @@ static void check_resampling(uint64_t seed, size_t *resampled)
     size_t copies[N] = {0};
     double squares = 0;
     for (size_t k = 0; k < N; k++) {
-        const struct particle *mine = &m->model->particles[k], *origin = &plain->model->particles[mine->origin];
+        const struct particle *mine = &m->contents.model->particles[k], *origin = &plain->contents.model->particles[mine->origin];
         squares += weights[k] * weights[k];
         copies[mine->origin]++;
         /* a copy is the particle it descends from, to the bit */
@@ -300,7 +303,7 @@ static void check_resampling(uint64_t seed, size_t *resampled)
         if (drawn) /* systematic: N w rounded down or up, so the mixture's mean stays */
             assert_true(fabs((double)copies[k] - N * weights[k]) < 1);
         else
-            assert_int_equal(m->model->particles[k].origin, k);
+            assert_int_equal(m->contents.model->particles[k].origin, k);
     }
     bpcn_memory_free(plain);
     bpcn_memory_free(m);
@@ -333,7 +336,7 @@ static void even_weights_are_not_resampled(void **state)
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     assert_ok(bpcn_memory_get_weights(m, weights));
     for (size_t k = 0; k < N; k++) {
-        assert_int_equal(m->model->particles[k].origin, k);
+        assert_int_equal(m->contents.model->particles[k].origin, k);
         sum += weights[k];
     }
     assert_true(weights[3] > weights[0]); /* not flattened */
@@ -352,13 +355,13 @@ static void forgetting_after_resampling_returns_to_the_ancestors_prior(void **st
     bpcn_options o = small_network(N);
     o.resample = 1;
     bpcn_memory *m = make_memory(o), *fresh = make_memory(o);
-    const struct particle *ancestor = &fresh->model->particles[2];
+    const struct particle *ancestor = &fresh->contents.model->particles[2];
     pictures(&dice, 1, x);
     assert_ok(bpcn_memory_set_weights(m, weights));
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     assert_ok(bpcn_memory_forget(m, 1));
     for (size_t k = 0; k < N; k++) {
-        const struct particle *p = &m->model->particles[k];
+        const struct particle *p = &m->contents.model->particles[k];
         assert_int_equal(p->origin, 2);
         assert_memory_equal(p->layer[0].mean, ancestor->layer[0].mean, SMALL_FIRST * PICTURE * sizeof(float));
         assert_memory_equal(p->top_mean, ancestor->top_mean, SMALL_SECOND * sizeof(double));
@@ -374,8 +377,9 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     (void)state;
     struct dice dice = {22};
     float x[3 * PICTURE];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_memory *m = make_memory(small_network(2));
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, 3, x);
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     struct snapshot *before = snapshot_take(m);
@@ -383,8 +387,7 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     info.written = 99;
     assert_status(bpcn_memory_write(m, x, 3, &info), BPCN_INVALID);
     assert_int_equal(info.written, 0);
-    assert_string_equal(bpcn_memory_error(m), "row 2, entry 17 is NaN");
-    assert_status(bpcn_memory_write_block(m, x, 3, &info), BPCN_INVALID);
+    assert_string_equal(bpcn_error(), "row 2, entry 17 is NaN");
     assert_true(snapshot_same(before, m));
     snapshot_free(before);
     bpcn_memory_free(m);
@@ -410,27 +413,26 @@ static int parameters_are_finite(const bpcn_memory *m)
 }
 
 /* Inputs far outside the model's scale: refused with nothing changed, or digested. */
-static int huge_breaks(bpcn_activation activation, bpcn_precision precision, float size, size_t block)
+static int huge_breaks(bpcn_activation activation, bpcn_precision precision, float size)
 {
     struct dice dice = {23};
-    float x[3 * PICTURE];
+    float x[2 * PICTURE];
     bpcn_options o = small_network(2);
     o.activation = activation;
     o.precision = precision;
     bpcn_memory *m = make_memory(o);
-    pictures(&dice, 3, x);
+    pictures(&dice, 2, x);
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     struct snapshot *before = snapshot_take(m);
-    for (size_t j = PICTURE; j < 3 * PICTURE; j++)
+    for (size_t j = PICTURE; j < 2 * PICTURE; j++)
         x[j] = size * x[j];
-    bpcn_status status =
-        block > 1 ? bpcn_memory_write_block(m, x + PICTURE, block, NULL) : bpcn_memory_write(m, x + PICTURE, 1, NULL);
+    bpcn_status status = bpcn_memory_write(m, x + PICTURE, 1, NULL);
     int finite = parameters_are_finite(m), unchanged = snapshot_same(before, m);
     int refused = status == BPCN_NUMERIC || status == BPCN_INVALID;
     int broken = !(status == BPCN_OK ? finite : refused && unchanged);
     if (broken)
-        print_error("activation %d, precision %d, rows of %g, block of %zu: %s, parameters %s\n", (int)activation,
-                    (int)precision, (double)size, block, bpcn_status_name(status),
+        print_error("activation %d, precision %d, rows of %g: %s, parameters %s\n", (int)activation, (int)precision,
+                    (double)size, bpcn_status_name(status),
                     unchanged ? "unchanged"
                     : finite  ? "finite"
                               : "not finite");
@@ -447,8 +449,7 @@ static void huge_rows_never_leave_the_memory_broken(void **state)
     for (int activation = BPCN_GELU; activation <= BPCN_LINEAR; activation++)
         for (int precision = BPCN_FLOAT32; precision <= BPCN_FLOAT64; precision++)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-                for (size_t block = 1; block <= 2; block++)
-                    broken += huge_breaks((bpcn_activation)activation, (bpcn_precision)precision, sizes[i], block);
+                broken += huge_breaks((bpcn_activation)activation, (bpcn_precision)precision, sizes[i]);
     assert_int_equal(broken, 0);
 }
 
@@ -459,13 +460,14 @@ static void a_row_that_is_too_large_stops_the_write_before_it_starts(void **stat
     enum { ROWS = 6 };
     struct dice dice = {24};
     float x[ROWS * PICTURE];
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_memory *m = make_memory(small_network(1));
+    bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, ROWS, x);
     x[3 * PICTURE + 7] = 2e15f;
     struct snapshot *s = snapshot_take(m);
     assert_status(bpcn_memory_write(m, x, ROWS, &info), BPCN_INVALID);
-    assert_non_null(strstr(bpcn_memory_error(m), "row 3, entry 7 is too large"));
+    assert_non_null(strstr(bpcn_error(), "row 3, entry 7 is too large"));
     assert_int_equal(info.written, 0);
     assert_true(snapshot_same(s, m));
     snapshot_free(s);
@@ -480,8 +482,9 @@ static void adam_takes_no_more_steps_than_it_is_allowed(void **state)
     struct dice dice = {25};
     float x[PICTURE];
     bpcn_write_row row;
-    bpcn_write_info info = bpcn_write_info_default();
+    bpcn_write_info info;
     bpcn_options o = small_network(1);
+    bpcn_write_info_default(&info, sizeof info);
     o.minimizer = BPCN_ADAM;
     o.adam_steps = 7;
     bpcn_memory *m = make_memory(o);

@@ -1,79 +1,87 @@
-/* Looking into a memory and setting what was found: options, counters, parameters; and the
-   interface that memories and baselines share. */
-#include "memory.h"
+/* Looking into a memory and setting what was found: options, counters, parameters. */
+#include "handle.h"
 
 #include "alloc.h"
-#include "core.h"
+#include "checks.h"
 #include "error.h"
 #include "kernels.h"
 #include "root.h"
-#include "store.h"
+#include "sized.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bpcn_status check_memory(const bpcn_memory *memory)
-{
-    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
-}
-
 bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options)
 {
     bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK && options == NULL)
-        return fail(BPCN_INVALID, "options is NULL");
     if (status == BPCN_OK)
-        *options = memory->model->options;
+        status = check_pointer(options, "options");
+    if (status == BPCN_OK)
+        status = sized_check(&sized_options, options);
+    if (status == BPCN_OK)
+        sized_give(&sized_options, &memory->contents.model->options, options, options->size);
     return status;
 }
 
 bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimizer)
 {
+    struct edit edit;
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && (unsigned)minimizer > BPCN_ADAM)
         return fail(BPCN_INVALID, "minimizer %d does not exist", (int)minimizer);
     if (status == BPCN_OK)
-        status = model_commit(memory->model, &(struct change){.kind = CHANGE_MINIMIZER, .minimizer = minimizer});
-    if (status == BPCN_OK)
-        memory->model->options.minimizer = minimizer;
-    return store_finish(memory, status, NULL);
+        status = edit_begin(&edit, memory, CHANGE_MINIMIZER);
+    if (status != BPCN_OK)
+        return status;
+    status = edit_make(&edit, &(struct change){.kind = CHANGE_MINIMIZER, .minimizer = minimizer});
+    return edit_end(&edit, status, NULL);
 }
 
 bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
 {
     bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_pointer(stats, "stats");
+    if (status == BPCN_OK)
+        status = sized_check(&sized_stats, stats);
     if (status != BPCN_OK)
         return status;
-    if (stats == NULL || stats->size != sizeof *stats)
-        return fail(BPCN_INVALID, "stats is NULL or its size is not sizeof(bpcn_stats)");
-    const struct model *m = memory->model;
+    const struct model *m = memory->contents.model;
     double squares = 0;
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
-    *stats = (bpcn_stats){.size = sizeof *stats,
-                          .dim = m->width[0],
-                          .code_dim = m->code_dim,
-                          .particles = m->options.particles,
-                          .writes = m->writes,
-                          .forgets = m->forgets,
-                          .deletes = m->deletes,
-                          .bytes = sizeof *memory + model_bytes(m),
-                          .effective_particles = 1 / squares,
-                          .kernels = kernels_chosen()->name};
+    bpcn_stats full = {.size = sizeof full,
+                       .dim = m->width[0],
+                       .code_dim = m->code_dim,
+                       .particles = m->options.particles,
+                       .writes = m->writes,
+                       .forgets = m->forgets,
+                       .deletes = m->deletes,
+                       .bytes = sizeof *memory + model_bytes(m),
+                       .effective_particles = 1 / squares,
+                       .kernels = kernels_chosen()->name};
+    sized_give(&sized_stats, &full, stats, stats->size);
     return BPCN_OK;
 }
 
 /* ---- parameters */
 
+/* Nothing that was prepared of the old parameters holds. */
+static bpcn_status was_set(bpcn_memory *memory)
+{
+    core_for(memory->contents.model)->outdate(memory->prepared, memory->contents.model);
+    return BPCN_OK;
+}
+
 static bpcn_status find_particle(const bpcn_memory *memory, size_t particle, struct particle **found)
 {
     bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK && particle >= memory->model->options.particles)
-        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, memory->model->options.particles);
+    if (status == BPCN_OK && particle >= memory->contents.model->options.particles)
+        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, memory->contents.model->options.particles);
     if (status == BPCN_OK)
-        *found = &memory->model->particles[particle];
+        *found = &memory->contents.model->particles[particle];
     return status;
 }
 
@@ -81,8 +89,8 @@ static bpcn_status find_layer(const bpcn_memory *memory, size_t particle, size_t
 {
     struct particle *p = NULL;
     bpcn_status status = find_particle(memory, particle, &p);
-    if (status == BPCN_OK && layer >= memory->model->options.layers)
-        return fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, memory->model->options.layers);
+    if (status == BPCN_OK && layer >= memory->contents.model->options.layers)
+        return fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, memory->contents.model->options.layers);
     if (status == BPCN_OK)
         *found = &p->layer[layer];
     return status;
@@ -96,7 +104,7 @@ bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t particle, si
     if (status != BPCN_OK)
         return status;
     if (mean != NULL)
-        core_for(memory->model)->get_mean(found, mean);
+        core_for(memory->contents.model)->get_mean(found, mean);
     if (covariance != NULL)
         root_to_covariance(found->above, found->root, covariance);
     return BPCN_OK;
@@ -149,16 +157,16 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t l
         return fail(BPCN_INVALID, "mean or covariance is NULL");
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
-    double most = memory != NULL && memory->model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
+    double most = memory != NULL && memory->contents.model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
     if (status == BPCN_OK)
         status = check_values("mean", found->above * found->below, mean, most);
     if (status == BPCN_OK)
         status = set_covariance(found, covariance);
     if (status != BPCN_OK)
         return status;
-    core_for(memory->model)->set_mean(found, mean);
-    core_for(memory->model)->refresh_root(found);
-    return BPCN_OK;
+    core_for(memory->contents.model)->set_mean(found, mean);
+    core_for(memory->contents.model)->refresh_root(found);
+    return was_set(memory);
 }
 
 bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t particle, double *mean, double *variance)
@@ -168,7 +176,7 @@ bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t particle, doub
     if (status != BPCN_OK)
         return status;
     if (mean != NULL)
-        memcpy(mean, found->top_mean, top_width(memory->model) * sizeof *mean);
+        memcpy(mean, found->top_mean, top_width(memory->contents.model) * sizeof *mean);
     if (variance != NULL)
         *variance = found->top_variance;
     return BPCN_OK;
@@ -183,14 +191,14 @@ bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, const doub
     if (status == BPCN_OK && !(variance > 0 && variance <= (double)FLT_MAX))
         return fail(BPCN_INVALID, "the variance is %g, but must be above 0", variance);
     if (status == BPCN_OK)
-        status = check_values("mean", top_width(memory->model), mean, (double)FLT_MAX);
+        status = check_values("mean", top_width(memory->contents.model), mean, (double)FLT_MAX);
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     if (status != BPCN_OK)
         return status;
-    memcpy(found->top_mean, mean, top_width(memory->model) * sizeof *mean);
+    memcpy(found->top_mean, mean, top_width(memory->contents.model) * sizeof *mean);
     found->top_variance = variance;
-    return BPCN_OK;
+    return was_set(memory);
 }
 
 bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights)
@@ -198,8 +206,8 @@ bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights)
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && weights == NULL)
         return fail(BPCN_INVALID, "weights is NULL");
-    for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++)
-        weights[n] = exp(memory->model->log_weights[n]);
+    for (size_t n = 0; status == BPCN_OK && n < memory->contents.model->options.particles; n++)
+        weights[n] = exp(memory->contents.model->log_weights[n]);
     return status;
 }
 
@@ -209,7 +217,7 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
     double sum = 0;
     if (status == BPCN_OK && weights == NULL)
         return fail(BPCN_INVALID, "weights is NULL");
-    for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++) {
+    for (size_t n = 0; status == BPCN_OK && n < memory->contents.model->options.particles; n++) {
         if (!(weights[n] >= 0 && weights[n] < INFINITY))
             return fail(BPCN_INVALID, "weight %zu is %g, but must be 0 or more", n, weights[n]);
         sum += weights[n];
@@ -218,46 +226,7 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
         return fail(BPCN_INVALID, "the weights add up to %g", sum);
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
-    for (size_t n = 0; status == BPCN_OK && n < memory->model->options.particles; n++)
-        memory->model->log_weights[n] = log(weights[n] / sum);
+    for (size_t n = 0; status == BPCN_OK && n < memory->contents.model->options.particles; n++)
+        memory->contents.model->log_weights[n] = log(weights[n] / sum);
     return status;
-}
-
-/* ---- the common interface */
-
-static const char *model_name(const void *self)
-{
-    (void)self;
-    return "bayespcn";
-}
-
-static bpcn_status model_write(void *self, const float *x, size_t n)
-{
-    return bpcn_memory_write(self, x, n, NULL);
-}
-
-static bpcn_status model_read(const void *self, const float *query, const unsigned char *known, size_t n, float *out)
-{
-    return bpcn_memory_read(self, query, known, n, NULL, out, NULL);
-}
-
-static size_t model_size(const void *self)
-{
-    const bpcn_memory *memory = self;
-    return memory == NULL ? 0 : sizeof *memory + model_bytes(memory->model);
-}
-
-static const char *model_error(const void *self)
-{
-    return bpcn_memory_error(self);
-}
-
-static void model_release(void *self)
-{
-    bpcn_memory_free(self);
-}
-
-bpcn_model bpcn_memory_model(bpcn_memory *memory)
-{
-    return (bpcn_model){memory, model_name, model_write, model_read, model_size, model_error, model_release};
 }

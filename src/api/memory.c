@@ -2,23 +2,18 @@
  * The public handle: checks arguments, turns float rows into the model's precision, calls the
  * operation, and puts failures into words. No arithmetic of the model happens here.
  */
-#include "memory.h"
+#include "handle.h"
 
 #include "alloc.h"
-#include "core.h"
-#include "discount.h"
+#include "checks.h"
+#include "empty.h"
 #include "error.h"
 #include "options.h"
-#include "store.h"
+#include "sized.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bpcn_status out_of_memory(void)
-{
-    return fail(BPCN_NO_MEMORY, "out of memory");
-}
 
 bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory)
 {
@@ -29,45 +24,18 @@ bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory
     bpcn_status status = options_check(options, &checked);
     if (status != BPCN_OK)
         return status;
-    bpcn_memory *m = alloc_zeroed(1, sizeof *m);
-    if (m != NULL)
-        m->model = model_create(&checked);
-    if (m == NULL || m->model == NULL) {
-        free(m);
-        return out_of_memory();
-    }
-    *memory = m;
-    return BPCN_OK;
-}
-
-void bpcn_memory_free(bpcn_memory *memory)
-{
-    if (memory == NULL)
-        return;
-    store_close(memory->store);
-    model_free(memory->model);
-    free(memory->note);
-    free(memory);
+    struct contents contents = {.model = model_create(&checked)};
+    return contents.model != NULL ? handle_create(&contents, NULL, memory) : out_of_memory();
 }
 
 /* ---- checks of arguments */
-
-static bpcn_status check_memory(const bpcn_memory *memory)
-{
-    return memory == NULL ? fail(BPCN_INVALID, "the memory is NULL") : BPCN_OK;
-}
-
-static bpcn_status check_pointer(const void *pointer, const char *what)
-{
-    return pointer == NULL ? fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
-}
 
 static const float largest = 1e15f; /* entry: its products with weights of its size fit float32 */
 
 /* Rows of dim floats: numbers of a sensible size wherever they are known. */
 static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n)
 {
-    size_t dim = m->model->width[0];
+    size_t dim = m->contents.model->width[0];
     if (n > SIZE_MAX / sizeof(double) / dim || n > INT32_MAX)
         return fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
     for (size_t i = 0; i < n; i++)
@@ -123,78 +91,90 @@ static void from_real(void *copy, float *out, size_t entries)
 
 /* ---- write */
 
-static bpcn_status check_write_info(const bpcn_write_info *info)
+/* codes [particles x code_dim] of a change, as floats. */
+static void report_codes(const struct model *model, const struct change *change, float *out)
 {
-    if (info != NULL && info->size != sizeof *info)
-        return fail(BPCN_INVALID, "write info.size is %zu, but must come from bpcn_write_info_default", info->size);
-    return BPCN_OK;
+    size_t entries = model->options.particles * model->code_dim;
+    const float *narrow = change->codes;
+    const double *wide = change->codes;
+    for (size_t j = 0; j < entries; j++)
+        out[j] = model->options.precision == BPCN_FLOAT64 ? (float)wide[j] : narrow[j];
 }
 
-static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, size_t block, bpcn_write_info *info)
+/* Rows in the model's precision, one after the other. */
+static bpcn_status write_each(struct edit *edit, const unsigned char *rows, size_t n, bpcn_write_info *info)
 {
-    struct write_request request = {.codes = info ? info->codes : NULL, .rows = info ? info->rows : NULL};
-    size_t written = 0, lost = 0;
-    uint64_t evaluations = 0;
-    bpcn_status status = store_begin(m->store);
-    if (status != BPCN_OK)
-        return status;
-    void *copy, *rows = to_real(m->model, x, n * m->model->width[0], &copy);
-    if (rows == NULL)
-        return out_of_memory();
-    status = core_for(m->model)->write(m->model, rows, n, block, &request, &written, &evaluations);
-    status = store_finish(m, status, &lost);
-    written -= lost < written ? lost : written;
-    free(copy);
-    if (info != NULL) {
-        info->written = written;
-        info->evaluations = evaluations;
+    const struct model *model = edit->memory->contents.model;
+    size_t bytes = model->width[0] * real_size(model), entries = model->options.particles * model->code_dim;
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        struct change change;
+        bpcn_write_row row;
+        status = edit->core->find_write(edit->editor, rows + i * bytes, NULL, &change, &row);
+        if (status == BPCN_OK && info->rows != NULL)
+            info->rows[i] = row;
+        if (status == BPCN_OK && info->codes != NULL)
+            report_codes(model, &change, info->codes + i * entries);
+        if (status == BPCN_OK)
+            status = edit_make(edit, &change);
+        if (status == BPCN_OK) {
+            info->written++;
+            info->evaluations += row.evaluations;
+        }
     }
-    if (status == BPCN_NO_MEMORY)
-        return out_of_memory();
-    if (status == BPCN_NUMERIC)
-        return fail(status, "row %zu is too large: its energy is not finite", written);
     return status;
 }
 
-static bpcn_status start_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
+static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, bpcn_write_info *info)
 {
-    bpcn_status status = check_write_info(info);
+    struct edit edit;
+    size_t lost = 0;
+    bpcn_status status = edit_begin(&edit, m, CHANGE_WRITE);
     if (status != BPCN_OK)
         return status;
-    if (info != NULL) {
-        info->written = 0;
-        info->evaluations = 0;
-    }
-    return check_input(memory, x, NULL, n);
+    void *copy, *rows = to_real(m->contents.model, x, n * m->contents.model->width[0], &copy);
+    status = rows != NULL ? write_each(&edit, rows, n, info) : BPCN_NO_MEMORY;
+    status = edit_end(&edit, status, &lost);
+    info->written -= lost < info->written ? lost : info->written;
+    free(copy);
+    if (status == BPCN_NO_MEMORY)
+        return out_of_memory();
+    if (status == BPCN_NUMERIC)
+        return fail(status, "row %zu is too large: its energy is not finite", info->written);
+    return status;
 }
 
 bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
 {
-    bpcn_status status = start_write(memory, x, n, info);
-    return status == BPCN_OK ? write_rows(memory, x, n, 1, info) : status;
-}
-
-bpcn_status bpcn_memory_write_block(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
-{
-    bpcn_status status = start_write(memory, x, n, info);
-    if (status == BPCN_OK && n > BPCN_MAX_BLOCK)
-        return fail(BPCN_INVALID, "a block of %zu rows is too large, at most %d are possible", n, BPCN_MAX_BLOCK);
-    return status == BPCN_OK ? write_rows(memory, x, n, n, info) : status;
+    bpcn_write_info full;
+    bpcn_write_info_default(&full, sizeof full);
+    bpcn_status status = info != NULL ? sized_take(&sized_write_info, info, &full) : BPCN_OK;
+    if (status != BPCN_OK)
+        return status;
+    full.written = 0;
+    full.evaluations = 0;
+    status = check_input(memory, x, NULL, n);
+    if (status == BPCN_OK)
+        status = write_rows(memory, x, n, &full);
+    if (info != NULL)
+        sized_give(&sized_write_info, &full, info, info->size);
+    return status;
 }
 
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 {
+    struct edit edit;
+    struct change change;
     bpcn_status status = check_input(memory, x, NULL, 1);
+    if (status == BPCN_OK)
+        status = edit_begin(&edit, memory, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
-    status = store_begin(memory->store);
-    if (status != BPCN_OK)
-        return status;
-    void *copy, *row = to_real(memory->model, x, memory->model->width[0], &copy);
-    if (row == NULL)
-        return out_of_memory();
-    status = core_for(memory->model)->remove(memory->model, row);
-    status = store_finish(memory, status, NULL);
+    void *copy, *row = to_real(memory->contents.model, x, memory->contents.model->width[0], &copy);
+    status = row != NULL ? edit.core->find_delete(edit.editor, row, &change) : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = edit_make(&edit, &change);
+    status = edit_end(&edit, status, NULL);
     free(copy);
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
@@ -211,7 +191,7 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                              const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
 {
-    const struct model *model = m->model;
+    const struct model *model = m->contents.model;
     size_t dim = model->width[0], entries = n * (answers ? dim : model->code_dim);
     struct read_request request = {.known = known, .n = n, .info = info};
     void *copy = NULL, *room = NULL, *out = NULL;
@@ -224,8 +204,12 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     *(answers ? &request.answers : &request.codes) = out;
     if (request.query == NULL || ((answers != NULL || codes != NULL) && out == NULL))
         status = BPCN_NO_MEMORY;
-    else
-        status = core_for(model)->read(model, &request);
+    else {
+        struct shard shard = shard_of(m);
+        struct team *team = crew_borrow(m->crew);
+        status = core_for(model)->read(&shard, team, &request);
+        crew_return(m->crew, team);
+    }
     if (status == BPCN_OK)
         from_real(room, answers ? answers : codes, entries);
     free(copy);
@@ -266,9 +250,10 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
     if (info == NULL)
         return out_of_memory();
-    bpcn_read_options exact = bpcn_read_options_default();
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
-    if (memory->model->options.minimizer == BPCN_LBFGS)
+    if (memory->contents.model->options.minimizer == BPCN_LBFGS)
         exact.objective = BPCN_OBJECTIVE_MARGINAL;
     status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
@@ -284,14 +269,14 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     bpcn_status status = check_input(memory, x, known, n);
     if (status == BPCN_OK)
         status = check_pointer(energy, "the pointer for the energies");
-    if (status == BPCN_OK && memory->model->code_dim > 0)
+    if (status == BPCN_OK && memory->contents.model->code_dim > 0)
         status = check_pointer(codes, "the pointer to the codes");
-    for (size_t j = 0; status == BPCN_OK && j < n * memory->model->code_dim; j++)
+    for (size_t j = 0; status == BPCN_OK && j < n * memory->contents.model->code_dim; j++)
         if (!(fabsf(codes[j]) <= largest))
             return fail(BPCN_INVALID, "entry %zu of the codes is not a number, or too large", j);
     if (status != BPCN_OK)
         return status;
-    const struct model *model = memory->model;
+    const struct model *model = memory->contents.model;
     size_t entries = n * model->code_dim;
     struct energy_request request = {.known = known, .n = n, .energy = energy};
     void *copy, *code_copy, *room = NULL;
@@ -302,8 +287,9 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     request.codes = to_real(model, codes, entries, &code_copy);
     request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
     status = BPCN_NO_MEMORY;
+    struct shard shard = shard_of(memory);
     if (request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
-        status = core_for(model)->energy(model, &request);
+        status = core_for(model)->energy(&shard, NULL, &request);
     if (status == BPCN_OK)
         from_real(room, grad, entries);
     free(copy);
@@ -314,34 +300,33 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
 
 /* ---- forget, sample */
 
+/* forget or discount; by 0 nothing changes. */
+static bpcn_status fade(bpcn_memory *memory, enum change_kind kind, double beta)
+{
+    struct edit edit;
+    bpcn_status status = edit_begin(&edit, memory, kind);
+    if (status != BPCN_OK)
+        return status;
+    if (beta > 0)
+        status = edit_make(&edit, &(struct change){.kind = kind, .beta = beta});
+    status = edit_end(&edit, status, NULL);
+    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+}
+
 bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta)
 {
     bpcn_status status = check_memory(memory);
-    if (status != BPCN_OK)
-        return status;
-    if (!(beta >= 0 && beta <= 1))
+    if (status == BPCN_OK && !(beta >= 0 && beta <= 1))
         return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to 1", beta);
-    status = store_begin(memory->store);
-    if (status != BPCN_OK)
-        return status;
-    status = core_for(memory->model)->forget(memory->model, beta);
-    status = store_finish(memory, status, NULL);
-    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+    return status == BPCN_OK ? fade(memory, CHANGE_FORGET, beta) : status;
 }
 
 bpcn_status bpcn_memory_discount(bpcn_memory *memory, double beta)
 {
     bpcn_status status = check_memory(memory);
-    if (status != BPCN_OK)
-        return status;
-    if (!(beta >= 0 && beta < 1))
+    if (status == BPCN_OK && !(beta >= 0 && beta < 1))
         return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to below 1", beta);
-    status = store_begin(memory->store);
-    if (status != BPCN_OK)
-        return status;
-    status = model_discount(memory->model, beta);
-    status = store_finish(memory, status, NULL);
-    return status == BPCN_NO_MEMORY ? out_of_memory() : status;
+    return status == BPCN_OK ? fade(memory, CHANGE_DISCOUNT, beta) : status;
 }
 
 bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t draw, float *out)
@@ -353,9 +338,9 @@ bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t dra
         status = check_pointer(out, "the pointer for the samples");
     if (status != BPCN_OK)
         return status;
-    size_t entries = n * memory->model->width[0];
-    void *room, *rows = room_real(memory->model, out, entries, &room);
-    status = rows ? core_for(memory->model)->sample(memory->model, n, draw, rows) : BPCN_NO_MEMORY;
+    size_t entries = n * memory->contents.model->width[0];
+    void *room, *rows = room_real(memory->contents.model, out, entries, &room);
+    status = rows ? core_for(memory->contents.model)->sample(memory->contents.model, n, draw, rows) : BPCN_NO_MEMORY;
     if (status == BPCN_OK)
         from_real(room, out, entries);
     free(room);

@@ -218,25 +218,34 @@ static void next_stage(struct row *r, const struct objective *o, int converged)
     r->pairs = r->iterations = r->resting = 0;
 }
 
-/* The row is at its point, which has this energy. */
-static void arrive(struct row *r, size_t dim, double energy, const real *grad, const real *jump)
+/* What became of a point that was evaluated. */
+struct finding {
+    size_t place; /* among those evaluated */
+    const real *point;
+    double energy;
+    const real *grad, *jump;
+};
+
+/* The row is at the point found. */
+static void arrive(struct row *r, const struct objective *o, const struct finding *f)
 {
-    r->energy = energy;
-    memcpy(r->grad, grad, dim * sizeof *grad);
-    if (jump == NULL)
+    r->energy = f->energy;
+    memcpy(r->grad, f->grad, o->dim * sizeof *f->grad);
+    if (o->arrive != NULL)
+        o->arrive(o->context, r->index, f->place);
+    if (f->jump == NULL)
         return;
-    memcpy(r->jump, jump, dim * sizeof *jump);
-    kink_descend(dim, r->point, jump, r->grad);
+    memcpy(r->jump, f->jump, o->dim * sizeof *f->jump);
+    kink_descend(o->dim, r->point, f->jump, r->grad);
 }
 
 /* The point was good: move there, and see whether to go on. */
-static void accept(struct row *r, const struct objective *o, const real *point, double energy, const real *grad,
-                   const real *jump)
+static void accept(struct row *r, const struct objective *o, const struct finding *f)
 {
-    double progress = r->energy - energy;
-    remember(r, o->dim, point, grad, jump);
-    memcpy(r->point, point, o->dim * sizeof *point);
-    arrive(r, o->dim, energy, grad, jump);
+    double progress = r->energy - f->energy;
+    remember(r, o->dim, f->point, f->grad, f->jump);
+    memcpy(r->point, f->point, o->dim * sizeof *f->point);
+    arrive(r, o, f);
     r->iterations++;
     r->resting = progress <= r->stage.tolerance ? r->resting + 1 : 0;
     if (r->resting >= REST)
@@ -266,29 +275,28 @@ static void reject(struct row *r, const struct objective *o, double energy)
 }
 
 /* The first evaluation of a stage. */
-static void start_stage(struct row *r, const struct objective *o, double energy, const real *grad, const real *jump)
+static void start_stage(struct row *r, const struct objective *o, const struct finding *f)
 {
     r->started = 1;
-    arrive(r, o->dim, energy, grad, jump);
+    arrive(r, o, f);
     for (size_t j = 0; o->scale == NULL && j < o->dim; j++)
         r->scale[j] = 1;
     r->dense = o->scale != NULL && !o->scale(o->context, r->index, r->scale);
     r->turning = 1;
-    if (!isfinite(energy))
+    if (!isfinite(f->energy))
         next_stage(r, o, 0);
 }
 
 /* What row r makes of the energy at the point it proposed. */
-static void consume(struct row *r, const struct objective *o, const real *point, double energy, const real *grad,
-                    const real *jump)
+static void consume(struct row *r, const struct objective *o, const struct finding *f)
 {
     r->evaluations++;
     if (!r->started)
-        start_stage(r, o, energy, grad, jump);
-    else if (energy <= r->energy + sufficient * r->length * r->slope)
-        accept(r, o, point, energy, grad, jump);
+        start_stage(r, o, f);
+    else if (f->energy <= r->energy + sufficient * r->length * r->slope)
+        accept(r, o, f);
     else
-        reject(r, o, energy);
+        reject(r, o, f->energy);
 }
 
 static void propose(const struct row *r, const struct objective *o, real *point)
@@ -335,9 +343,11 @@ bpcn_status lbfgs_minimize(const struct objective *o, size_t rows, size_t batch,
             propose(r, o, pool.points + i * dim);
         }
         o->evaluate(o->context, active, pool.indices, pool.points, pool.energies, pool.grads);
-        for (size_t i = 0; i < active; i++)
-            consume(&pool.row[pool.active[i]], o, pool.points + i * dim, pool.energies[i], pool.grads + i * dim,
-                    o->jump ? o->jump + i * dim : NULL);
+        for (size_t i = 0; i < active; i++) {
+            struct finding f = {i, pool.points + i * dim, pool.energies[i], pool.grads + i * dim,
+                                o->jump ? o->jump + i * dim : NULL};
+            consume(&pool.row[pool.active[i]], o, &f);
+        }
         choose_directions(&pool, active, o);
         size_t kept = 0;
         for (size_t i = 0; i < active; i++) {

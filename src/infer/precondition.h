@@ -1,43 +1,45 @@
 /*
- * An approximate inverse of the Hessian of a particle's energy, shared by all rows of a batch: the
- * Gauss-Newton matrix, block tridiagonal over the layers, with nominal variances and the slope of
- * the activations taken out. Rows that know few entries have a lowest block of their own. float32 only; worth its
- * making for some tens of rows.
+ * An approximate inverse of the Hessian of a particle's energy, for all rows of a batch: the Gauss-Newton matrix, block
+ * tridiagonal over the layers, with nominal variances and the slope of the activations taken out. In float32 for both
+ * precisions: it only guides the search.
+ *
+ * Two parts: the layers above the lowest depend on the parameters alone; the lowest block also on what the rows know
+ * and on the variance added to s_0.
  */
 #ifndef BPCN_PRECONDITION_H
 #define BPCN_PRECONDITION_H
 
-#include "fragment.h"
-#include "particle.h"
+#include "model.h"
+#include "real.h"
+#include "team.h"
 
+struct elimination;
 struct preconditioner;
+
+/* The layers above the lowest, eliminated from the top. NULL when out of memory or without hidden layers. */
+struct elimination *elimination_create(const struct model *model, const struct particle *particle,
+                                       struct weighing weighing, struct team *team);
+void elimination_free(struct elimination *e);
+size_t elimination_bytes(const struct elimination *e);
 
 /* What the rows of a batch know. */
 struct knowledge {
-    const unsigned char *mask; /* [dim] when all know the same entries, else NULL */
-    double share;              /* of the entries, on average */
-    int apart;                 /* each knows others, and so few that their number says little about the lowest block */
+    const double *g; /* [d_1 x d_1], upper triangle: M M' over the entries that all know, or over all entries */
+    double of_g;     /* its weight: 1, or the share of the entries that each knows */
+    double share;    /* of the entries, on average */
 };
 
-/* NULL when out of memory or in float64. */
-struct preconditioner *preconditioner_create(const struct model *model, const struct particle *particle,
-                                             const struct weights *weights, struct knowledge knowledge,
-                                             const struct weighing *weighing, struct team *team);
+/* For rows that know so much. NULL when out of memory. The elimination is borrowed. */
+struct preconditioner *preconditioner_create(const struct elimination *e, struct knowledge knowledge);
 void preconditioner_free(struct preconditioner *p);
+size_t preconditioner_bytes(struct preconditioner *p);
 
-/* The level to use with `extra` variance in s_0 (made at the first call; any thread), or -1. */
-int preconditioner_level(struct preconditioner *p, double extra);
+/* The level to use with `extra` variance in s_0 , or -1. Made at the first call, by the team; any thread may ask. */
+int preconditioner_level(struct preconditioner *p, struct team *team, double extra);
 
-/* Whether rows may have a lowest block of their own with `extra` variance in s_0: rows apart, where nothing is added,
-   which is where they spend most of their time. */
-int preconditioner_apart(const struct preconditioner *p, double extra);
-
-/* What a row that knows these entries needs for that; NULL when it cannot be had. Free with free(). */
-struct fragment *preconditioner_fragment(const struct preconditioner *p, const unsigned char *known);
-
-/* vectors [n x code_dim] = approximate inverse Hessian * vectors, all at one level; `fragments` of all n rows, or NULL.
-   slopes [n x code_dim] are f' at the rows' codes; scratch [n x 2 widest hidden]; room [n x dim] for fragments. */
-void preconditioner_apply(const struct preconditioner *p, int level, size_t n, const real *slopes,
-                          struct fragment *const *fragments, real *vectors, real *scratch, real *room);
+/* vectors [n x code_dim] = approximate inverse Hessian * vectors, all at one level. slopes [n x code_dim] are f' at the
+   rows' codes; room [n x 2 widest hidden]. */
+void preconditioner_apply(const struct preconditioner *p, struct team *team, int level, size_t n, const float *slopes,
+                          float *vectors, float *room);
 
 #endif

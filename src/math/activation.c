@@ -6,8 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-static void gelu_f64(size_t n, const double *x, double *z, double *slope)
+static void gelu_f32(double leak, size_t n, const float *x, float *z, float *slope)
 {
+    (void)leak;
+    kernels_chosen()->gelu(n, x, z, slope);
+}
+
+static void gelu_f64(double leak, size_t n, const double *x, double *z, double *slope)
+{
+    (void)leak;
     for (size_t i = 0; i < n; i++) {
         double cdf = 0.5 * erfc(-x[i] * 0.70710678118654752440);
         z[i] = x[i] * cdf;
@@ -15,56 +22,89 @@ static void gelu_f64(size_t n, const double *x, double *z, double *slope)
     }
 }
 
+/* A NaN stays one. */
+static void relu_f32(double leak, size_t n, const float *x, float *z, float *slope)
+{
+    for (size_t i = 0; i < n; i++) {
+        slope[i] = x[i] > 0 ? 1.0f : (float)leak;
+        z[i] = slope[i] * x[i];
+    }
+}
+
+static void relu_f64(double leak, size_t n, const double *x, double *z, double *slope)
+{
+    for (size_t i = 0; i < n; i++) {
+        slope[i] = x[i] > 0 ? 1.0 : leak;
+        z[i] = slope[i] * x[i];
+    }
+}
+
+static void tanh_f32(double leak, size_t n, const float *x, float *z, float *slope)
+{
+    (void)leak;
+    for (size_t i = 0; i < n; i++) {
+        z[i] = tanhf(x[i]);
+        slope[i] = 1.0f - z[i] * z[i];
+    }
+}
+
+static void tanh_f64(double leak, size_t n, const double *x, double *z, double *slope)
+{
+    (void)leak;
+    for (size_t i = 0; i < n; i++) {
+        z[i] = tanh(x[i]);
+        slope[i] = 1.0 - z[i] * z[i];
+    }
+}
+
+static void linear_f32(double leak, size_t n, const float *x, float *z, float *slope)
+{
+    (void)leak;
+    memcpy(z, x, n * sizeof *z);
+    for (size_t i = 0; i < n; i++)
+        slope[i] = 1.0f;
+}
+
+static void linear_f64(double leak, size_t n, const double *x, double *z, double *slope)
+{
+    (void)leak;
+    memcpy(z, x, n * sizeof *z);
+    for (size_t i = 0; i < n; i++)
+        slope[i] = 1.0;
+}
+
+static const struct activation table[] = {
+    [BPCN_GELU] = {"gelu", 0, 0.5, 0.25, gelu_f32, gelu_f64},
+    [BPCN_RELU] = {"relu", 1, 1, 1, relu_f32, relu_f64},
+    [BPCN_TANH] = {"tanh", 0, 1, 1, tanh_f32, tanh_f64},
+    [BPCN_LINEAR] = {"linear", 0, 1, 1, linear_f32, linear_f64},
+};
+
+const struct activation *activation_of(bpcn_activation kind)
+{
+    return (size_t)kind < sizeof table / sizeof *table ? &table[kind] : NULL;
+}
+
+const char *bpcn_activation_name(bpcn_activation activation)
+{
+    const struct activation *a = activation_of(activation);
+    return a != NULL ? a->name : NULL;
+}
+
+double activation_mean_square_slope(bpcn_activation kind, double leak)
+{
+    const struct activation *a = &table[kind];
+    return a->kinked ? 0.5 * (a->mean_square + leak * leak) : a->mean_square;
+}
+
 void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope)
 {
-    switch (kind) {
-    case BPCN_GELU:
-        kernels_chosen()->gelu(n, x, z, slope);
-        return;
-    case BPCN_RELU:
-        for (size_t i = 0; i < n; i++) {
-            slope[i] = x[i] > 0 ? 1.0f : (float)leak;
-            z[i] = slope[i] * x[i]; /* a NaN stays one */
-        }
-        return;
-    case BPCN_TANH:
-        for (size_t i = 0; i < n; i++) {
-            z[i] = tanhf(x[i]);
-            slope[i] = 1.0f - z[i] * z[i];
-        }
-        return;
-    case BPCN_LINEAR:
-        memcpy(z, x, n * sizeof *z);
-        for (size_t i = 0; i < n; i++)
-            slope[i] = 1.0f;
-        return;
-    }
+    table[kind].f32(leak, n, x, z, slope);
 }
 
 void activate_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope)
 {
-    switch (kind) {
-    case BPCN_GELU:
-        gelu_f64(n, x, z, slope);
-        return;
-    case BPCN_RELU:
-        for (size_t i = 0; i < n; i++) {
-            slope[i] = x[i] > 0 ? 1.0 : leak;
-            z[i] = slope[i] * x[i];
-        }
-        return;
-    case BPCN_TANH:
-        for (size_t i = 0; i < n; i++) {
-            z[i] = tanh(x[i]);
-            slope[i] = 1.0 - z[i] * z[i];
-        }
-        return;
-    case BPCN_LINEAR:
-        memcpy(z, x, n * sizeof *z);
-        for (size_t i = 0; i < n; i++)
-            slope[i] = 1.0;
-        return;
-    }
+    table[kind].f64(leak, n, x, z, slope);
 }
 
 void activate_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope)

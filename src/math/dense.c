@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SQUARE = 32, SMALL = 64, GRAIN = 12 };
+enum {
+    SQUARE = 32,
+    SMALL = 64,
+    GRAIN = 12,             /* rows of a share */
+    COLUMNS = 64,           /* of a share: some panels */
+    WORTH_SHARING = 1 << 15 /* products below which calling the team takes longer than it saves */
+};
 
 int dense_panels(size_t rows, size_t columns, const float *m, int transposed, struct panels *panels)
 {
@@ -18,27 +24,60 @@ int dense_panels(size_t rows, size_t columns, const float *m, int transposed, st
     return 0;
 }
 
+/* A product shared out: float or double by the size of its entries. */
 struct product {
-    size_t n;
     const struct panels *panels;
-    const float *a;
-    float *out;
+    size_t n, size;
+    const void *a;
+    void *out;
 };
 
-static void product_part(void *context, size_t part, size_t parts)
+static void multiply(const struct product *m, size_t first, size_t last, size_t from, size_t to)
+{
+    size_t rows = m->panels->rows, columns = m->panels->columns;
+    if (m->size == sizeof(float))
+        panels_multiply_columns_f32(m->panels, from, to, last - first, (const float *)m->a + first * rows,
+                                    (float *)m->out + first * columns);
+    else
+        panels_multiply_columns_f64(m->panels, from, to, last - first, (const double *)m->a + first * rows,
+                                    (double *)m->out + first * columns);
+}
+
+static void rows_part(void *context, size_t part, size_t parts)
 {
     const struct product *m = context;
     size_t first, last;
     team_share(m->n, GRAIN, part, parts, &first, &last);
     if (first < last)
-        panels_multiply_f32(m->panels, last - first, m->a + first * m->panels->rows,
-                            m->out + first * m->panels->columns);
+        multiply(m, first, last, 0, m->panels->columns);
 }
 
-void dense_multiply(struct team *team, const struct panels *panels, size_t n, const float *a, float *out)
+/* Triangular panels are short at one end: every parts-th share. */
+static void columns_part(void *context, size_t part, size_t parts)
 {
-    struct product job = {n, panels, a, out};
-    team_run(team, product_part, &job);
+    const struct product *m = context;
+    size_t columns = m->panels->columns;
+    for (size_t from = part * COLUMNS; from < columns; from += parts * COLUMNS)
+        multiply(m, 0, m->n, from, from + COLUMNS < columns ? from + COLUMNS : columns);
+}
+
+static void share_out(struct team *team, struct product *m)
+{
+    size_t work = m->n * m->panels->rows * m->panels->columns;
+    if (team == NULL || work < WORTH_SHARING)
+        multiply(m, 0, m->n, 0, m->panels->columns);
+    else
+        team_run(team, m->n >= GRAIN * team_size(team) ? rows_part : columns_part, m);
+}
+
+void dense_multiply_f32(struct team *team, const struct panels *panels, size_t n, const float *a, float *out)
+{
+    share_out(team, &(struct product){panels, n, sizeof *a, a, out});
+}
+
+void dense_multiply_f64(struct team *team, const struct panels *panels, size_t n, const double *a, double *out)
+{
+    share_out(team, &(struct product){panels, n, sizeof *a, a, out});
 }
 
 /* In squares that fit into the first cache, because one side is walked across its rows. */
@@ -93,9 +132,8 @@ static void copy_block(size_t rows, size_t columns, const float *from, size_t fr
         memcpy(to + i * to_stride, from + i * from_stride, columns * sizeof *to);
 }
 
-/* out [n x columns] = a [n x rows] b, or a b' */
-static int product(struct team *team, size_t n, size_t rows, size_t columns, const float *a, const float *b,
-                   int transposed, float *out)
+int dense_product(struct team *team, size_t n, size_t rows, size_t columns, const float *a, const float *b,
+                  int transposed, float *out)
 {
     struct panels panels;
     if (dense_panels(rows, columns, b, transposed, &panels) != 0)
@@ -113,13 +151,13 @@ static int invert_halves(struct team *team, struct halves *h, float *a)
     copy_block(n, m, a + n, stride, h->right, m);
     copy_block(m, m, a + n * stride + n, stride, h->lower, m);
     dense_transpose(n, m, h->right, h->left);
-    if (dense_invert(team, n, h->upper) != 0 || product(team, n, n, m, h->upper, h->right, 0, h->solved) != 0 ||
-        product(team, m, n, m, h->left, h->solved, 0, h->room) != 0)
+    if (dense_invert(team, n, h->upper) != 0 || dense_product(team, n, n, m, h->upper, h->right, 0, h->solved) != 0 ||
+        dense_product(team, m, n, m, h->left, h->solved, 0, h->room) != 0)
         return -1;
     for (size_t j = 0; j < m * m; j++)
         h->lower[j] -= h->room[j];
-    if (dense_invert(team, m, h->lower) != 0 || product(team, n, m, m, h->solved, h->lower, 0, h->right) != 0 ||
-        product(team, n, m, n, h->right, h->solved, 1, h->room) != 0)
+    if (dense_invert(team, m, h->lower) != 0 || dense_product(team, n, m, m, h->solved, h->lower, 0, h->right) != 0 ||
+        dense_product(team, n, m, n, h->right, h->solved, 1, h->room) != 0)
         return -1;
     for (size_t j = 0; j < n * n; j++)
         h->upper[j] += h->room[j];
@@ -147,72 +185,5 @@ int dense_invert(struct team *team, size_t n, float *a)
         *blocks[i] = room + i * larger * larger;
     int status = invert_halves(team, &h, a);
     free(room);
-    return status;
-}
-
-/* Of the block [n x n] at a, by its lower triangle: L in its place and inverse [n x n] = L'^-1, in float64. */
-static int factor_small(size_t n, size_t stride, float *a, float *inverse)
-{
-    double r[SMALL * SMALL], x[SMALL * SMALL] = {0}; /* R = L', and its inverse */
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++)
-            r[i * n + j] = (double)a[j * stride + i];
-    for (size_t k = 0; k < n; k++) {
-        double *pivot = r + k * n, scale = 1 / sqrt(pivot[k]);
-        if (!(pivot[k] > 0))
-            return -1;
-        for (size_t j = k; j < n; j++)
-            pivot[j] *= scale;
-        for (size_t i = k + 1; i < n; i++)
-            for (size_t j = i; j < n; j++)
-                r[i * n + j] -= pivot[i] * pivot[j];
-    }
-    for (size_t k = n; k-- > 0;) {
-        double *row = x + k * n;
-        row[k] = 1;
-        for (size_t i = k + 1; i < n; i++)
-            for (size_t j = i; j < n; j++)
-                row[j] -= r[k * n + i] * x[i * n + j];
-        for (size_t j = k; j < n; j++)
-            row[j] /= r[k * n + k];
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++)
-            a[j * stride + i] = (float)r[i * n + j];
-    for (size_t j = 0; j < n * n; j++)
-        inverse[j] = (float)x[j];
-    return 0;
-}
-
-/* Columns first .. first + width of L, rows first .. n, when those before are done. left [n x n], right and room
-   [n x SMALL]. */
-static int factor_columns(size_t n, size_t first, size_t width, float *a, float *left, float *right, float *room)
-{
-    float *corner = a + first * n + first;
-    copy_block(n - first, first, a + first * n, n, left, first);
-    if (first > 0 && product(NULL, n - first, first, width, left, left, 1, room) != 0)
-        return -1;
-    for (size_t i = 0; first > 0 && i < n - first; i++)
-        for (size_t j = 0; j < width; j++)
-            corner[i * n + j] -= room[i * width + j];
-    float inverse[SMALL * SMALL];
-    if (factor_small(width, n, corner, inverse) != 0)
-        return -1;
-    size_t below = n - first - width;
-    copy_block(below, width, corner + width * n, n, right, width);
-    if (below > 0 && product(NULL, below, width, width, right, inverse, 0, room) != 0)
-        return -1;
-    copy_block(below, width, room, width, corner + width * n, n);
-    return 0;
-}
-
-int dense_cholesky(size_t n, float *a)
-{
-    float *left = alloc_zeroed(n * (n + 2 * SMALL), sizeof *left);
-    int status = left == NULL ? -1 : 0;
-    for (size_t first = 0; status == 0 && first < n; first += SMALL)
-        status = factor_columns(n, first, n - first < SMALL ? n - first : SMALL, a, left, left + n * n,
-                                left + n * (n + SMALL));
-    free(left);
     return status;
 }

@@ -15,9 +15,8 @@ bpcn_status fail(bpcn_status status, const char *format, ...)
     return status;
 }
 
-const char *bpcn_memory_error(const bpcn_memory *memory)
+const char *bpcn_error(void)
 {
-    (void)memory;
     return sentence;
 }
 

@@ -37,6 +37,11 @@ struct panels panels_fill_f64(size_t rows, size_t columns, const double *m, int 
 void panels_multiply_f32(const struct panels *p, size_t n, const float *a, float *out);
 void panels_multiply_f64(const struct panels *p, size_t n, const double *a, double *out);
 
+/* Only columns from .. to of the result; `from` is at a panel's edge (a multiple of 16 will do). */
+void panels_multiply_columns_f32(const struct panels *p, size_t from, size_t to, size_t n, const float *a, float *out);
+void panels_multiply_columns_f64(const struct panels *p, size_t from, size_t to, size_t n, const double *a,
+                                 double *out);
+
 /* The same by kernels other than those chosen. */
 void panels_multiply_by_f32(const struct kernels *kernels, const struct panels *p, size_t n, const float *a,
                             float *out);

@@ -63,14 +63,14 @@ static void OF(put_in_order)(size_t most, size_t n, size_t count, const real *a,
     }
 }
 
-/* One stretch of k for up to CHUNK rows and all panels. */
-static void OF(stretch)(const struct kernels *kernels, const struct panels *p, size_t n, size_t start, const real *a,
-                        real *out)
+/* One stretch of k for up to CHUNK rows and the panels of columns from .. to. */
+static void OF(stretch)(const struct kernels *kernels, const struct panels *p, size_t from, size_t to, size_t n,
+                        size_t start, const real *a, real *out)
 {
     real ordered[CHUNK * STRETCH];
     size_t count = least(STRETCH, p->rows - start), most = kernels->tile_rows;
     OF(put_in_order)(most, n, count, a + start, p->rows, ordered);
-    for (size_t j = 0; j < p->columns; j += OF(LINE)) {
+    for (size_t j = from; j < to; j += OF(LINE)) {
         size_t first, last;
         panel_range(p, OF(LINE), j, &first, &last);
         int add = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
@@ -84,11 +84,22 @@ static void OF(stretch)(const struct kernels *kernels, const struct panels *p, s
     }
 }
 
-void OF(panels_multiply_by)(const struct kernels *kernels, const struct panels *p, size_t n, const real *a, real *out)
+static void OF(multiply)(const struct kernels *kernels, const struct panels *p, size_t from, size_t to, size_t n,
+                         const real *a, real *out)
 {
     for (size_t i = 0; i < n; i += CHUNK)
         for (size_t start = 0; start < p->rows; start += STRETCH)
-            OF(stretch)(kernels, p, least(CHUNK, n - i), start, a + i * p->rows, out + i * p->columns);
+            OF(stretch)(kernels, p, from, to, least(CHUNK, n - i), start, a + i * p->rows, out + i * p->columns);
+}
+
+void OF(panels_multiply_by)(const struct kernels *kernels, const struct panels *p, size_t n, const real *a, real *out)
+{
+    OF(multiply)(kernels, p, 0, p->columns, n, a, out);
+}
+
+void OF(panels_multiply_columns)(const struct panels *p, size_t from, size_t to, size_t n, const real *a, real *out)
+{
+    OF(multiply)(kernels_chosen(), p, from, to, n, a, out);
 }
 
 void OF(panels_multiply)(const struct panels *p, size_t n, const real *a, real *out)

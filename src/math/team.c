@@ -178,3 +178,58 @@ void team_share(size_t n, size_t grain, size_t part, size_t parts, size_t *first
     *first = from < n ? from : n;
     *last = to < n ? to : n;
 }
+
+struct crew {
+    pthread_mutex_t mutex;
+    int threads, busy;
+    struct team *team; /* NULL: not made yet */
+    pid_t owner;       /* the process whose threads they are */
+};
+
+struct crew *crew_create(int threads)
+{
+    struct crew *crew = alloc_zeroed(1, sizeof *crew);
+    if (crew == NULL)
+        return NULL;
+    pthread_mutex_init(&crew->mutex, NULL);
+    crew->threads = threads;
+    return crew;
+}
+
+void crew_free(struct crew *crew)
+{
+    if (crew == NULL)
+        return;
+    if (crew->owner == getpid())
+        team_free(crew->team);
+    pthread_mutex_destroy(&crew->mutex);
+    free(crew);
+}
+
+struct team *crew_borrow(struct crew *crew)
+{
+    struct team *team = NULL;
+    pthread_mutex_lock(&crew->mutex);
+    if (crew->owner != getpid()) { /* the first time, or in the child of a fork, which has none of the threads */
+        crew->owner = getpid();
+        crew->team = NULL;
+        crew->busy = 0;
+    }
+    if (!crew->busy) {
+        if (crew->team == NULL)
+            crew->team = team_create(crew->threads);
+        team = crew->team;
+        crew->busy = team != NULL;
+    }
+    pthread_mutex_unlock(&crew->mutex);
+    return team;
+}
+
+void crew_return(struct crew *crew, struct team *team)
+{
+    if (team == NULL)
+        return;
+    pthread_mutex_lock(&crew->mutex);
+    crew->busy = 0;
+    pthread_mutex_unlock(&crew->mutex);
+}

@@ -1,6 +1,5 @@
 /*
- * A few threads that work on one job together. A team lives for one call of the library; it is
- * made when the call starts and gone when it returns, so nothing is shared between calls.
+ * A few threads that work on one job together, and the crew that keeps them between calls.
  */
 #ifndef BPCN_TEAM_H
 #define BPCN_TEAM_H
@@ -26,5 +25,18 @@ void team_run(struct team *team, void (*job)(void *context, size_t part, size_t 
 
 /* The share of 0 .. n-1 that belongs to a part, in multiples of `grain`: [*first, *last). */
 void team_share(size_t n, size_t grain, size_t part, size_t parts, size_t *first, size_t *last);
+
+/* ---- a team kept for one borrower at a time */
+
+struct crew;
+
+/* Its threads are made when they are first wanted; NULL when out of memory. */
+struct crew *crew_create(int threads);
+void crew_free(struct crew *crew);
+
+/* The team; or NULL, the caller alone, when somebody else has it. What comes out must not depend on that. After a fork
+   the child has a team of its own. */
+struct team *crew_borrow(struct crew *crew);
+void crew_return(struct crew *crew, struct team *team);
 
 #endif

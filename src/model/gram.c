@@ -1,119 +1,260 @@
-/*
- * G = R R' in place of R (compiled per precision).
- *
- * |e|^2 / 2s is what is left of terms of the size of |x|^2 / 2s. G, b and the sums are double: with
- * |x|^2 = 3000 and s = 1e-4 they leave an error of 1e-16 * 3000 / 2e-4, a nanonat, where float32
- * would leave none of the digits. What is not exact is that G follows the updates R += c'e in double
- * while R is rounded to float32, by 3e-8 of each entry: a change of e by 3e-8 in random directions
- * moves the energy by e . 3e-8 / s, about 2e-5 nats a write at 3072 entries of e = 0.01, and grows
- * with the root of the number of writes. Measured on CIFAR-10, width 512: 1e-4 nats after 200
- * writes, 5e-4 (rms) after 475, without bias. write.c evaluates every code it accepts directly, and
- * makes G anew when the two energies differ by more than counts.
- */
+/* G = M M' in place of M (compiled per precision). */
 #include "gram.h"
 
 #include "alloc.h"
+#include "dense.h"
 #include "linalg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ROWS = 16,   /* rows of G's share */
-    COLUMNS = 64 /* of R turned into double at a time */
+    ROWS = 16,  /* rows of G's share */
+    BATCH = 64,  /* rows multiplied at once */
+    FEW = 8,     /* observations that do not pay for cutting M */
+    CACHED = 8192 /* entries of a mean that the first cache holds: it is read as fast as G */
 };
 
-struct gram {
-    struct team *team;
-    size_t above, below, age;
-    double *g;       /* [above x above]: what lies below the diagonal is not used */
-    double *b;       /* [above] each from here on */
-    double *z;       /* of the sweep at hand */
-    double *product; /* z G */
-    double *gain, *change;
-    double *sums;  /* [parts x above] */
-    double *chunk; /* [above x COLUMNS] */
-    double squares;
-    const real *mean, *x; /* of gram_aim */
-};
-
-int gram_pays(size_t above, size_t below, size_t rows)
+int gram_pays(size_t above, size_t below)
 {
-    return above <= below && rows >= 8 && rows >= above / 128;
+    return above <= below && above * below >= CACHED;
 }
 
-struct gram *gram_create(size_t above, size_t below, struct team *team)
+int gram_pays_batch(size_t above, size_t below)
 {
-    size_t parts = team_size(team);
-    struct gram *g = alloc_zeroed(1, sizeof *g);
-    double *matrix = alloc_zeroed(above * above, sizeof *matrix);
-    double *rest = alloc_zeroed(above, (5 + parts + COLUMNS) * sizeof *rest);
-    if (g == NULL || matrix == NULL || rest == NULL) {
-        free(g);
-        free(matrix);
-        free(rest);
-        return NULL;
-    }
-    *g = (struct gram){.team = team, .above = above, .below = below, .g = matrix, .b = rest};
-    g->z = g->b + above;
-    g->product = g->z + above;
-    g->gain = g->product + above;
-    g->change = g->gain + above;
-    g->sums = g->change + above;
-    g->chunk = g->sums + parts * above;
-    return g;
+    return 2 * above <= below;
 }
 
 void gram_free(struct gram *g)
 {
     if (g == NULL)
         return;
+    free(g->mask);
     free(g->g);
-    free(g->b);
+    free(g->panels.data);
     free(g);
 }
 
-void gram_fill(struct gram *g, const struct layer *layer)
+size_t gram_bytes(const struct gram *g)
 {
-    const real *mean = layer->mean;
-    memset(g->g, 0, g->above * g->above * sizeof *g->g);
-    for (size_t first = 0; first < g->below; first += COLUMNS) {
-        size_t n = first + COLUMNS < g->below ? COLUMNS : g->below - first;
-        for (size_t i = 0; i < g->above; i++)
-            for (size_t j = 0; j < n; j++)
-                g->chunk[i * n + j] = (double)mean[i * g->below + first + j];
-        add_gram(g->above, n, g->chunk, g->g);
+    if (g == NULL)
+        return 0;
+    size_t entries = g->above * g->above + (g->panels.data ? panels_entries(g->above, g->above, sizeof(double)) : 0);
+    return sizeof *g + entries * sizeof(double) + (g->mask ? g->below : 0);
+}
+
+/* ---- rows times M' */
+
+/* out [n x above] += rows M', over some columns, which are cut into panels. */
+struct product {
+    size_t above, count, n;
+    const size_t *column;   /* [count] */
+    const real *const *row; /* [n] -> [below] */
+    int symmetric;          /* the rows are those of M: only columns of the result from a row's own on are wanted */
+    const struct panels *some; /* [count x above] */
+    double *room;              /* [parts x BATCH x 2 above] */
+    double *out;
+};
+
+/* out [count] = the row's entries there */
+static void gather(const struct product *p, const real *row, double *out)
+{
+    for (size_t j = 0; j < p->count; j++)
+        out[j] = (double)row[p->column[j]];
+}
+
+/* Shares of a triangle get shorter: every parts-th batch. */
+static void product_part(void *context, size_t part, size_t parts)
+{
+    const struct product *p = context;
+    size_t above = p->above, share = (p->n + parts - 1) / parts, batch = !p->symmetric && share < BATCH ? share : BATCH;
+    double *wide = p->room + part * BATCH * 2 * above, *some = wide + BATCH * above;
+    for (size_t at = part * batch; at < p->n; at += parts * batch) {
+        size_t n = p->n - at < batch ? p->n - at : batch, from = p->symmetric ? at : 0;
+        for (size_t i = 0; i < n; i++)
+            gather(p, p->row[at + i], wide + i * p->count);
+        panels_multiply_columns_f64(p->some, from, above, n, wide, some);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = from; j < above; j++)
+                p->out[(at + i) * above + j] += some[i * above + j];
     }
-    g->age = 0;
+}
+
+/* out [n x above] = rows M' over `count` columns, as many at a time as M has rows; -1 when out of memory. */
+static int multiply_rows(const struct layer *layer, size_t count, const size_t *column, size_t n,
+                         const real *const *row, int symmetric, struct team *team, double *out)
+{
+    size_t above = layer->above, below = layer->below, cut = panels_entries(above, above, sizeof(double));
+    double *room = alloc_zeroed(above * above + cut + team_size(team) * BATCH * 2 * above, sizeof *room);
+    if (room == NULL)
+        return -1;
+    memset(out, 0, n * above * sizeof *out);
+    for (size_t first = 0; first < count; first += above) {
+        struct product p = {.above = above, .column = column + first, .n = n, .row = row, .symmetric = symmetric};
+        p.count = count - first < above ? count - first : above;
+        for (size_t i = 0; i < above; i++)
+            gather(&p, (const real *)layer->mean + i * below, room + i * p.count);
+        struct panels some = panels_fill_f64(p.count, above, room, 1, PANEL_FULL, room + above * above);
+        p.some = &some;
+        p.room = room + above * above + cut;
+        p.out = out;
+        team_run(team, product_part, &p);
+    }
+    free(room);
+    return 0;
+}
+
+/* The columns that the mask knows, or those that it does not; NULL when out of memory. */
+static size_t *columns_of(size_t below, const unsigned char *mask, int known, size_t *count)
+{
+    size_t *column = alloc_zeroed(below, sizeof *column);
+    *count = 0;
+    for (size_t j = 0; column != NULL && j < below; j++)
+        if ((mask == NULL || mask[j]) == known)
+            column[(*count)++] = j;
+    return column;
+}
+
+/* g->g over the entries known, or less those unknown from the G of all. */
+static int fill(struct gram *g, const struct layer *layer, const struct gram *all, struct team *team)
+{
+    size_t above = g->above, below = g->below, count;
+    const real **row = alloc_zeroed(above, sizeof *row);
+    size_t *column = columns_of(below, g->mask, 1, &count);
+    int subtract = all != NULL && g->mask != NULL && 2 * count > below;
+    if (subtract) {
+        free(column);
+        column = columns_of(below, g->mask, 0, &count);
+    }
+    for (size_t i = 0; row != NULL && i < above; i++)
+        row[i] = (const real *)layer->mean + i * below;
+    int failed = row == NULL || column == NULL || multiply_rows(layer, count, column, above, row, 1, team, g->g) != 0;
+    for (size_t j = 0; !failed && subtract && j < above * above; j++)
+        g->g[j] = all->g[j] - g->g[j];
+    free(row);
+    free(column);
+    return failed ? -1 : 0;
+}
+
+struct gram *gram_create(const struct layer *layer, const unsigned char *mask, const struct gram *all,
+                         struct team *team)
+{
+    size_t above = layer->above, below = layer->below;
+    struct gram *g = alloc_zeroed(1, sizeof *g);
+    if (g == NULL)
+        return NULL;
+    *g = (struct gram){.above = above, .below = below, .g = alloc_zeroed(above * above, sizeof(double))};
+    g->mask = mask != NULL ? alloc_zeroed(below, 1) : NULL;
+    if (g->mask != NULL)
+        memcpy(g->mask, mask, below);
+    if (g->g == NULL || (mask != NULL && g->mask == NULL) || fill(g, layer, all, team) != 0) {
+        gram_free(g);
+        return NULL;
+    }
+    return g;
 }
 
 void gram_copy(struct gram *to, const struct gram *from)
 {
     memcpy(to->g, from->g, from->above * from->above * sizeof *to->g);
     to->age = from->age;
+    free(to->panels.data);
+    to->panels.data = NULL;
 }
 
-size_t gram_age(const struct gram *g)
+int gram_cut(struct gram *g)
 {
-    return g->age;
+    double *data = g->panels.data ? g->panels.data : alloc_zeroed(panels_entries(g->above, g->above, sizeof(double)), sizeof *data);
+    if (data == NULL)
+        return -1;
+    mirror_upper(g->above, g->g);
+    g->panels = panels_fill_f64(g->above, g->above, g->g, 0, PANEL_FULL, data);
+    return 0;
 }
 
-static void aim_part(void *context, size_t part, size_t parts)
+/* ---- observations */
+
+/* A few observations: M is read once, as it is. */
+struct few {
+    const struct layer *layer;
+    size_t n;
+    const real *x; /* [n x below], 0 where not known */
+    double *b;
+};
+
+static void few_part(void *context, size_t part, size_t parts)
 {
-    struct gram *g = context;
-    size_t first, last;
-    team_share(g->above, 4, part, parts, &first, &last);
+    const struct few *f = context;
+    size_t first, last, above = f->layer->above, below = f->layer->below;
+    team_share(above, 4, part, parts, &first, &last);
     for (size_t i = first; i < last; i++)
-        g->b[i] = dot_wide(g->below, g->mean + i * g->below, g->x);
+        for (size_t r = 0; r < f->n; r++)
+            f->b[r * above + i] = dot_wide(below, (const real *)f->layer->mean + i * below, f->x + r * below);
 }
 
-void gram_aim(struct gram *g, const struct layer *layer, const real *x)
+static int multiply_few(const struct gram *g, const struct layer *layer, size_t n, const real *const *x,
+                        struct team *team, double *out)
 {
-    g->mean = layer->mean;
-    g->x = x;
-    g->squares = dot_wide(g->below, x, x);
-    team_run(g->team, aim_part, g);
+    real *known = alloc_zeroed(n * g->below, sizeof *known);
+    if (known == NULL)
+        return -1;
+    for (size_t r = 0; r < n; r++)
+        for (size_t j = 0; j < g->below; j++)
+            known[r * g->below + j] = g->mask == NULL || g->mask[j] ? x[r][j] : 0;
+    team_run(team, few_part, &(struct few){layer, n, known, out});
+    free(known);
+    return 0;
 }
+
+static int multiply_many(const struct gram *g, const struct layer *layer, size_t n, const real *const *x,
+                         struct team *team, double *out)
+{
+    size_t count, *column = columns_of(g->below, g->mask, 1, &count);
+    int failed = column == NULL || multiply_rows(layer, count, column, n, x, 0, team, out) != 0;
+    free(column);
+    return failed ? -1 : 0;
+}
+
+int aim_create(struct aim *aim, const struct gram *gram, const struct layer *layer, size_t n, const real *const *x,
+               struct team *team)
+{
+    *aim = (struct aim){.gram = gram, .b = alloc_zeroed(n, (gram->above + 1) * sizeof *aim->b)};
+    if (aim->b == NULL || (n < FEW ? multiply_few : multiply_many)(gram, layer, n, x, team, aim->b) != 0)
+        return -1;
+    aim->squares = aim->b + n * gram->above;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < gram->below; j++)
+            if (gram->mask == NULL || gram->mask[j])
+                aim->squares[i] += (double)x[i][j] * (double)x[i][j];
+    return 0;
+}
+
+void aim_free(struct aim *aim)
+{
+    free(aim->b);
+    aim->b = NULL;
+}
+
+void gram_multiply(const struct aim *aim, struct team *team, size_t n, const size_t *rows, const real *z, double *room,
+                   double *squares, real *pull)
+{
+    size_t above = aim->gram->above;
+    double *wide = room, *zg = room + n * above;
+    for (size_t j = 0; j < n * above; j++)
+        wide[j] = (double)z[j];
+    dense_multiply_f64(team, &aim->gram->panels, n, wide, zg);
+    for (size_t i = 0; i < n; i++) {
+        const double *b = aim->b + rows[i] * above, *zi = wide + i * above, *gi = zg + i * above;
+        double sum = aim->squares[rows[i]];
+        for (size_t j = 0; j < above; j++) {
+            sum -= zi[j] * (2 * b[j] - gi[j]);
+            pull[i * above + j] = (real)(b[j] - gi[j]);
+        }
+        squares[i] = sum > 0 ? sum : 0;
+    }
+}
+
+/* ---- one observation through one triangle */
 
 /* One row from its diagonal on, up to `last`. */
 static void both_one(size_t i, size_t last, const double *row, const double *z, double *out)
@@ -126,75 +267,95 @@ static void both_one(size_t i, size_t last, const double *row, const double *z, 
     out[i] += sum;
 }
 
+struct sweep {
+    size_t n;
+    const double *g, *z;
+    double *sums; /* [parts x n] */
+};
+
 /* What this part's rows of the triangle give to z G: every parts-th share, because they get shorter. */
 static void sweep_part(void *context, size_t part, size_t parts)
 {
-    struct gram *g = context;
-    size_t n = g->above;
-    double *out = g->sums + part * n;
+    const struct sweep *s = context;
+    size_t n = s->n;
+    double *out = s->sums + part * n;
     memset(out, 0, n * sizeof *out);
     for (size_t first = part * ROWS; first < n; first += parts * ROWS) {
         size_t i = first, last = first + ROWS < n ? first + ROWS : n;
         for (; i + 4 <= last; i += 4) {
             for (size_t k = 0; k < 4; k++)
-                both_one(i + k, i + 4, g->g + (i + k) * n, g->z, out);
-            both_four(n - i - 4, n, g->g + i * n + i + 4, g->z + i, g->z + i + 4, out + i, out + i + 4);
+                both_one(i + k, i + 4, s->g + (i + k) * n, s->z, out);
+            both_four(n - i - 4, n, s->g + i * n + i + 4, s->z + i, s->z + i + 4, out + i, out + i + 4);
         }
         for (; i < last; i++)
-            both_one(i, n, g->g + i * n, g->z, out);
+            both_one(i, n, s->g + i * n, s->z, out);
     }
 }
 
-/* product = z G */
-static void multiply(struct gram *g, const real *z)
+size_t gram_room(size_t above, const struct team *team)
 {
-    for (size_t i = 0; i < g->above; i++)
-        g->z[i] = (double)z[i];
-    team_run(g->team, sweep_part, g);
-    memcpy(g->product, g->sums, g->above * sizeof *g->product);
-    for (size_t part = 1; part < team_size(g->team); part++)
-        axpy_f64(g->above, 1, g->sums + part * g->above, g->product);
+    return (3 + team_size(team)) * above;
 }
 
-double gram_sweep(struct gram *g, const real *z, real *pull)
+/* z in double, then z G: room [.. 2 above] */
+static void multiply(const struct gram *g, struct team *team, const real *z, double *room)
 {
+    size_t above = g->above;
+    double *product = room + above, *sums = room + 2 * above;
+    for (size_t i = 0; i < above; i++)
+        room[i] = (double)z[i];
+    team_run(team, sweep_part, &(struct sweep){above, g->g, room, sums});
+    memcpy(product, sums, above * sizeof *product);
+    for (size_t part = 1; part < team_size(team); part++)
+        axpy_f64(above, 1, sums + part * above, product);
+}
+
+double gram_sweep(const struct aim *aim, struct team *team, const real *z, double *room, real *pull)
+{
+    size_t above = aim->gram->above;
+    const double *wide = room, *product = room + above;
     double explained = 0;
-    multiply(g, z);
-    for (size_t i = 0; i < g->above; i++) {
-        double p = g->b[i] - g->product[i];
-        explained += g->z[i] * (g->b[i] + p);
+    multiply(aim->gram, team, z, room);
+    for (size_t i = 0; i < above; i++) {
+        double p = aim->b[i] - product[i];
+        explained += wide[i] * (aim->b[i] + p);
         pull[i] = (real)p;
     }
-    return g->squares - explained;
+    return aim->squares[0] - explained;
 }
 
-double gram_square(const struct gram *g, size_t i)
-{
-    return g->g[i * g->above + i];
-}
+struct follow {
+    size_t n;
+    const double *gain, *change;
+    double *g;
+};
 
 static void follow_part(void *context, size_t part, size_t parts)
 {
-    struct gram *g = context;
-    size_t n = g->above;
+    const struct follow *f = context;
+    size_t n = f->n;
     for (size_t first = part * ROWS; first < n; first += parts * ROWS)
         for (size_t i = first; i < n && i < first + ROWS; i++) {
-            axpy_f64(n - i, g->gain[i], g->change + i, g->g + i * n + i);
-            axpy_f64(n - i, g->change[i], g->gain + i, g->g + i * n + i);
+            axpy_f64(n - i, f->gain[i], f->change + i, f->g + i * n + i);
+            axpy_f64(n - i, f->change[i], f->gain + i, f->g + i * n + i);
         }
 }
 
-/* (R + c'e)(R + c'e)' = G + c'(e R') + (R e')c + |e|^2 c'c, the last in halves with the others */
-void gram_follow(struct gram *g, const real *z, const real *gain)
+/* (M + c'e)(M + c'e)' = G + c'(e M') + (M e')c + |e|^2 c'c, the last in halves with the others */
+void gram_follow(struct gram *g, const struct aim *aim, struct team *team, const real *z, const real *gain,
+                 double *room)
 {
-    double squares = g->squares;
-    multiply(g, z);
-    for (size_t i = 0; i < g->above; i++) {
-        g->gain[i] = (double)gain[i];
-        g->change[i] = g->b[i] - g->product[i];
-        squares -= g->z[i] * (g->b[i] + g->change[i]);
+    size_t above = g->above;
+    double squares = aim->squares[0], *wide = room, *change = room + above, *c = room + 2 * above;
+    multiply(g, team, z, room);
+    for (size_t i = 0; i < above; i++) {
+        c[i] = (double)gain[i];
+        change[i] = aim->b[i] - change[i];
+        squares -= wide[i] * (aim->b[i] + change[i]);
     }
-    axpy_f64(g->above, 0.5 * squares, g->gain, g->change);
-    team_run(g->team, follow_part, g);
+    axpy_f64(above, 0.5 * squares, c, change);
+    team_run(team, follow_part, &(struct follow){above, c, change, g->g});
+    free(g->panels.data);
+    g->panels.data = NULL;
     g->age++;
 }

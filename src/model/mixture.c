@@ -45,31 +45,29 @@ static void to_probabilities(size_t n, size_t particles, const double *energy, d
             responsibility[i * particles + k] = exp(responsibility[i * particles + k] + energy[i]);
 }
 
-void mixture_evaluate(const struct model *model, const struct batch *batch, struct workspace *work, double *energy,
+void mixture_evaluate(const struct energy *e, const struct batch *batch, struct workspace *work, double *values,
                       real *grad, real *grad_x0, double *responsibility)
 {
+    const struct model *model = e->model;
     size_t particles = model->options.particles, n = batch->n;
-    if (particles == 1) {
-        particle_evaluate(model, &model->particles[0], batch, work, energy, grad, grad_x0, NULL);
-        for (size_t i = 0; responsibility != NULL && i < n; i++)
-            responsibility[i] = 1;
-        return;
-    }
+    struct energy one = *e;
+    one.aim = NULL;
     for (size_t i = 0; i < n; i++)
-        energy[i] = INFINITY;
+        values[i] = INFINITY;
     if (grad != NULL)
         memset(grad, 0, n * model->code_dim * sizeof *grad);
     if (grad_x0 != NULL)
         memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
     for (size_t k = 0; k < particles; k++) {
-        particle_evaluate(model, &model->particles[k], batch, work, work->energy, grad ? work->grad : NULL,
-                          grad_x0 ? work->grad_x0 : NULL, NULL);
+        one.particle = &model->particles[k];
+        particle_evaluate(&one, batch, work, work->energy, grad ? work->grad : NULL, grad_x0 ? work->grad_x0 : NULL,
+                          NULL);
         for (size_t i = 0; i < n; i++) {
             if (responsibility != NULL)
                 responsibility[i * particles + k] = model->log_weights[k] - work->energy[i];
-            add_particle(model, i, k, work, energy, grad, grad_x0);
+            add_particle(model, i, k, work, values, grad, grad_x0);
         }
     }
     if (responsibility != NULL)
-        to_probabilities(n, particles, energy, responsibility);
+        to_probabilities(n, particles, values, responsibility);
 }

@@ -4,9 +4,9 @@
 
 #include "particle.h"
 
-/* The energy -log p of a batch, its gradients as in particle_evaluate, and the responsibilities
-   [n x particles]; each but the energy may be NULL. */
-void mixture_evaluate(const struct model *model, const struct batch *batch, struct workspace *work, double *energy,
+/* -log p of a batch, its gradients as in particle_evaluate, and the responsibilities [n x particles]; each but the
+   values may be NULL. The particle and the aim of `energy` are not looked at. */
+void mixture_evaluate(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values,
                       real *grad, real *grad_x0, double *responsibility);
 
 #endif

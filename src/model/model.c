@@ -2,7 +2,6 @@
 #include "model.h"
 
 #include "alloc.h"
-#include "core.h"
 #include "random.h"
 #include "root.h"
 
@@ -11,11 +10,6 @@
 #include <string.h>
 
 const struct weighing the_density = {1, 1};
-
-static size_t real_size(const struct model *model)
-{
-    return model->options.precision == BPCN_FLOAT64 ? sizeof(double) : sizeof(float);
-}
 
 static void layer_free(struct layer *layer)
 {
@@ -75,17 +69,6 @@ struct model *model_allocate(const bpcn_options *options)
         model_free(model);
         return NULL;
     }
-    return model;
-}
-
-struct model *model_create(const bpcn_options *options)
-{
-    struct model *model = model_allocate(options);
-    if (model == NULL || core_for(model)->forget(model, 1.0) != BPCN_OK) {
-        model_free(model);
-        return NULL;
-    }
-    model->forgets = 0;
     return model;
 }
 

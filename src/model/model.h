@@ -11,7 +11,7 @@
 /* Layer l predicts the activations below (layer l) from those above (layer l + 1). */
 struct layer {
     size_t above, below;
-    void *mean;      /* real [above x below] */
+    void *mean;      /* real [above x below]: M */
     double *root;    /* packed upper triangle R of the row covariance U = R'R, see root.h */
     void *root_real; /* real [above x above]: R rounded, for inference; below its diagonal unused */
 };
@@ -23,28 +23,6 @@ struct particle {
     size_t origin; /* the particle of the prior that it descends from (resampling) */
 };
 
-/* One change of the state, with all that repeats it without inferring again. */
-enum change_kind {
-    CHANGE_WRITE = 1,
-    CHANGE_FORGET = 2,
-    CHANGE_DELETE = 3,
-    CHANGE_NOTE = 4,
-    CHANGE_MINIMIZER = 5,
-    CHANGE_DISCOUNT = 6
-};
-
-struct change {
-    enum change_kind kind;
-    size_t rows;               /* write: of the block; delete: 1 */
-    const void *x;             /* real [rows x dim] (write, delete) */
-    const void *codes;         /* real [particles x rows x code_dim] (write, delete) */
-    const double *log_weights; /* [particles]: after the write */
-    double beta;               /* forget, discount */
-    bpcn_minimizer minimizer;  /* from now on */
-    const void *note;          /* [note_bytes] */
-    size_t note_bytes;
-};
-
 struct model {
     bpcn_options options;               /* sigma_data filled in */
     size_t width[BPCN_MAX_LAYERS + 1];  /* of layer 0 (the observation) .. options.layers */
@@ -54,14 +32,12 @@ struct model {
     double *log_weights;        /* [options.particles], normalised */
     size_t *copies;             /* [options.particles], for model_resample */
     uint64_t writes, forgets, deletes;
-    /* Told of every change before it is made, and may refuse it; NULL for a memory without a file. */
-    bpcn_status (*commit)(void *journal, const struct change *change);
-    void *journal;
 };
 
-static inline bpcn_status model_commit(const struct model *model, const struct change *change)
+/* Bytes of one `real`. */
+static inline size_t real_size(const struct model *model)
 {
-    return model->commit != NULL ? model->commit(model->journal, change) : BPCN_OK;
+    return model->options.precision == BPCN_FLOAT64 ? sizeof(double) : sizeof(float);
 }
 
 /* Noise variance of layer l. */
@@ -82,9 +58,8 @@ size_t model_heaviest(const struct model *model);
 /* Makes log_weights sum to one; -1 when they cannot be (not finite). */
 int normalize_log_weights(size_t n, double *log_weights);
 
-/* An empty memory; NULL when out of memory. model_allocate leaves its layers and tops to be filled. */
+/* Layers and tops are left to be filled; NULL when out of memory. */
 struct model *model_allocate(const bpcn_options *options);
-struct model *model_create(const bpcn_options *options);
 void model_free(struct model *model);
 size_t model_bytes(const struct model *model);
 

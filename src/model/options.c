@@ -2,13 +2,14 @@
 #include "options.h"
 
 #include "error.h"
+#include "sized.h"
 #include "kernels.h"
 #include "team.h"
 
 #include <math.h>
 #include <string.h>
 
-bpcn_options bpcn_options_default(void)
+void bpcn_options_default(bpcn_options *options, size_t size)
 {
     bpcn_options o = {.size = sizeof o,
                       .layers = 3,
@@ -24,17 +25,25 @@ bpcn_options bpcn_options_default(void)
                       .rounds = 30};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
-    return o;
+    sized_give(&sized_options, &o, options, size);
 }
 
-bpcn_read_options bpcn_read_options_default(void)
+void bpcn_read_options_default(bpcn_read_options *options, size_t size)
 {
-    return (bpcn_read_options){.size = sizeof(bpcn_read_options), .noise = -1};
+    bpcn_read_options o = {.size = sizeof o, .noise = -1};
+    sized_give(&sized_read_options, &o, options, size);
 }
 
-bpcn_write_info bpcn_write_info_default(void)
+void bpcn_write_info_default(bpcn_write_info *info, size_t size)
 {
-    return (bpcn_write_info){.size = sizeof(bpcn_write_info)};
+    bpcn_write_info none = {.size = sizeof none};
+    sized_give(&sized_write_info, &none, info, size);
+}
+
+void bpcn_open_options_default(bpcn_open_options *options, size_t size)
+{
+    bpcn_open_options o = {.size = sizeof o};
+    sized_give(&sized_open_options, &o, options, size);
 }
 
 static bpcn_status check_shape(const bpcn_options *o)
@@ -61,7 +70,7 @@ static bpcn_status check_sigma(const char *name, double sigma)
 
 static bpcn_status check_choices(const bpcn_options *o)
 {
-    if ((unsigned)o->activation > BPCN_LINEAR)
+    if (bpcn_activation_name(o->activation) == NULL)
         return fail(BPCN_INVALID, "activation %d does not exist", (int)o->activation);
     if ((unsigned)o->minimizer > BPCN_ADAM)
         return fail(BPCN_INVALID, "minimizer %d does not exist", (int)o->minimizer);
@@ -92,12 +101,13 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
 {
     if (given == NULL)
         return fail(BPCN_INVALID, "options is NULL");
-    if (given->size != sizeof *o)
-        return fail(BPCN_INVALID, "options.size is %zu, but must come from bpcn_options_default", given->size);
-    *o = *given;
+    bpcn_options_default(o, sizeof *o);
+    bpcn_status status = sized_take(&sized_options, given, o);
+    if (status != BPCN_OK)
+        return status;
     if (o->sigma_data == 0)
         o->sigma_data = o->sigma_x;
-    bpcn_status status = environment_check();
+    status = environment_check();
     if (status == BPCN_OK)
         status = check_shape(o);
     if (status == BPCN_OK)
@@ -111,13 +121,12 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
 
 bpcn_status read_options_check(bpcn_minimizer minimizer, const bpcn_read_options *given, bpcn_read_options *o)
 {
-    *o = bpcn_read_options_default();
+    bpcn_read_options_default(o, sizeof *o);
     if (given == NULL)
         return BPCN_OK;
-    if (given->size != sizeof *o)
-        return fail(BPCN_INVALID, "read options.size is %zu, but must come from bpcn_read_options_default",
-                    given->size);
-    *o = *given;
+    bpcn_status status = sized_take(&sized_read_options, given, o);
+    if (status != BPCN_OK)
+        return status;
     if ((unsigned)o->objective > BPCN_OBJECTIVE_RECALL)
         return fail(BPCN_INVALID, "objective %d does not exist", (int)o->objective);
     if ((o->objective == BPCN_OBJECTIVE_MARGINAL || o->objective == BPCN_OBJECTIVE_RECALL) && minimizer == BPCN_ADAM)

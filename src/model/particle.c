@@ -6,7 +6,7 @@
  *   dE/dz_{l+1} = [ (d_l - |e|^2/s) z U - e mean' ] / s,   dE/dx_l += e_l / s_l
  *
  * or, when the batch asks for it, the expectation over the weights of the energy that they would
- * have if they were known, sum_l (|e_l|^2 + d_l z U z') / (2 sx^2): see remove.c.
+ * have if they were known, sum_l (|e_l|^2 + d_l z U z') / (2 sx^2): see delete.c.
  *
  * Vectors are `real`; s, |e|^2 and E are double, because energies of 10,000s are compared to 1e-3.
  * For one row, a layer costs two passes over its mean and one over its triangular root.
@@ -34,7 +34,8 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
     size_t jump = model->options.activation == BPCN_RELU ? code : 0;
     struct workspace *work = alloc_zeroed(1, sizeof *work);
     real *block = alloc_zeroed(rows * (5 * hidden + below + code + jump + x0) + scratch, sizeof *block);
-    double *doubles = alloc_zeroed(rows, 5 * sizeof *doubles);
+    size_t wide = 2 * rows * hidden > gram_room(hidden, team) ? 2 * rows * hidden : gram_room(hidden, team);
+    double *doubles = alloc_zeroed(5 * rows + wide, sizeof *doubles);
     if (work == NULL || block == NULL || doubles == NULL) {
         free(work);
         free(block);
@@ -58,6 +59,7 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
     work->weight = doubles + 2 * rows;
     work->squares = doubles + 3 * rows;
     work->leverage = doubles + 4 * rows;
+    work->wide = doubles + 5 * rows;
     return work;
 }
 
@@ -134,45 +136,47 @@ static const unsigned char *mask_of(const struct batch *batch, size_t l, size_t 
     return l == 0 && batch->known ? batch->known[i] : NULL;
 }
 
-/* Errors, |e|^2 and z U z' of layer l, and, for a gradient, z U and error * mean'. */
-static void sweep_layer(const struct model *model, const struct layer *layer, size_t l, const struct batch *batch,
-                        struct workspace *work, int with_gradient)
+/* Errors, |e|^2 and z U z' of layer l, and, for a gradient, z U and error * mean': row by row over the matrices
+   themselves. */
+static void sweep_layer(const struct energy *e, size_t l, const struct batch *batch, struct workspace *work,
+                        int with_gradient)
 {
+    const struct layer *layer = &e->particle->layer[l];
     size_t above = layer->above, below = layer->below;
     for (size_t i = 0; i < batch->n; i++) {
         const real *z = work->z + i * above;
         real *pull = work->pull + i * above;
-        work->squares[i] = l == 0 && work->gram != NULL
-                               ? gram_sweep(work->gram, z, pull)
-                               : sweep_mean(work->team, above, below, layer->mean, z, row_of(model, batch, l, i),
+        work->squares[i] = l == 0 && e->aim != NULL
+                               ? gram_sweep(e->aim, work->team, z, work->wide, pull)
+                               : sweep_mean(work->team, above, below, layer->mean, z, row_of(e->model, batch, l, i),
                                             mask_of(batch, l, i), work->error + i * below, with_gradient ? pull : NULL);
         work->leverage[i] = sweep_root(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
     }
 }
 
-/* The same with matrix products; z U and error * mean' only when a gradient is wanted. */
-static void multiply_layer(const struct model *model, const struct weights *weights, size_t l,
-                           const struct batch *batch, struct workspace *work, int with_gradient)
+/* The same with matrix products. */
+static void multiply_layer(const struct energy *e, const struct weights *weights, size_t l, const struct batch *batch,
+                           struct workspace *work, int with_gradient)
 {
-    size_t n = batch->n, above = model->width[l + 1], below = model->width[l];
-    int direct = l > 0 || batch->inner == NULL;
+    size_t n = batch->n, above = e->model->width[l + 1], below = e->model->width[l];
+    int direct = l > 0 || e->aim == NULL;
     if (!direct)
-        inner_multiply(batch->inner, batch->lane, n, batch->inner_rows, work->z, work->squares, work->pull);
+        gram_multiply(e->aim, work->team, n, batch->rows, work->z, work->wide, work->squares, work->pull);
     else
-        weights_down(weights, l, n, work->z, work->error);
-    weights_spread(weights, l, n, work->z, work->factor);
+        weights_down(weights, work->team, l, n, work->z, work->error);
+    weights_spread(weights, work->team, l, n, work->z, work->factor);
     for (size_t i = 0; i < n; i++) {
         work->leverage[i] = sum_of_squares(above, work->factor + i * above);
         if (!direct)
             continue;
-        subtract_from(below, row_of(model, batch, l, i), mask_of(batch, l, i), work->error + i * below);
+        subtract_from(below, row_of(e->model, batch, l, i), mask_of(batch, l, i), work->error + i * below);
         work->squares[i] = sum_of_squares(below, work->error + i * below);
     }
     if (!with_gradient)
         return;
-    weights_back(weights, l, n, work->factor, work->spread);
+    weights_back(weights, work->team, l, n, work->factor, work->spread);
     if (direct)
-        weights_up(weights, l, n, work->error, work->pull);
+        weights_up(weights, work->team, l, n, work->error, work->pull);
 }
 
 /* -log density of `count` normal numbers with variance s whose squares add up to `squares`. */
@@ -182,25 +186,25 @@ static double gaussian(double count, double squares, double s)
 }
 
 /* Layer l's variance is taken times the first, its energy times the second. */
-static struct weighing weighing_of(const struct batch *batch, size_t l)
+static struct weighing weighing_of(const struct energy *e, size_t l)
 {
-    return l == 0 ? (struct weighing){batch->weighing->sensory, 1} : (struct weighing){1, batch->weighing->upper};
+    return l == 0 ? (struct weighing){e->weighing->sensory, 1} : (struct weighing){1, e->weighing->upper};
 }
 
 /* Adds layer l's terms to the energies and leaves each row's s and weight. */
-static void layer_energy(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
-                         double *energy, struct fit *fit)
+static void layer_energy(const struct energy *e, const struct batch *batch, size_t l, struct workspace *work,
+                         double *values, struct fit *fit)
 {
+    const struct model *model = e->model;
     double noise = noise_variance(model, l);
-    struct weighing w = weighing_of(batch, l);
+    struct weighing w = weighing_of(e, l);
     for (size_t i = 0; i < batch->n; i++) {
         double count = l == 0 ? batch->count[i] : (double)model->width[l];
         double squares = work->squares[i], leverage = work->leverage[i];
         double s = w.sensory * (noise + leverage) + (l == 0 ? batch->extra[i] : 0);
-        energy[i] +=
-            batch->expected ? 0.5 * (squares + count * leverage) / noise : w.upper * gaussian(count, squares, s);
-        work->s[i] = batch->expected ? noise : s / w.upper;
-        work->weight[i] = batch->expected ? count / noise : w.upper * w.sensory * (count - squares / s) / s;
+        values[i] += e->expected ? 0.5 * (squares + count * leverage) / noise : w.upper * gaussian(count, squares, s);
+        work->s[i] = e->expected ? noise : s / w.upper;
+        work->weight[i] = e->expected ? count / noise : w.upper * w.sensory * (count - squares / s) / s;
         if (fit != NULL)
             fit[i * (model->options.layers + 1) + l] = (struct fit){squares, noise + leverage};
     }
@@ -227,11 +231,13 @@ static void layer_gradient(const struct model *model, const struct batch *batch,
 }
 
 /* The top layer: x_L ~ N(mean, (sx^2 + variance) I). Without hidden layers it is the sensory one. */
-static void top_energy(const struct model *model, const struct particle *particle, const struct batch *batch,
-                       struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit)
+static void top_energy(const struct energy *e, const struct batch *batch, struct workspace *work, double *values,
+                       real *grad, real *grad_x0, struct fit *fit)
 {
+    const struct model *model = e->model;
+    const struct particle *particle = e->particle;
     size_t top = model->options.layers, width = top_width(model);
-    struct weighing w = weighing_of(batch, top);
+    struct weighing w = weighing_of(e, top);
     for (size_t i = 0; i < batch->n; i++) {
         const unsigned char *known = top == 0 && batch->known ? batch->known[i] : NULL;
         real *error = work->error;
@@ -241,9 +247,8 @@ static void top_energy(const struct model *model, const struct particle *particl
         double squares = sum_of_squares(width, error);
         double variance = noise_variance(model, top) + particle->top_variance;
         double count = top == 0 ? batch->count[i] : (double)width;
-        double s =
-            batch->expected ? noise_variance(model, top) : w.sensory * variance + (top == 0 ? batch->extra[i] : 0);
-        energy[i] += batch->expected ? 0.5 * squares / s : w.upper * gaussian(count, squares, s);
+        double s = e->expected ? noise_variance(model, top) : w.sensory * variance + (top == 0 ? batch->extra[i] : 0);
+        values[i] += e->expected ? 0.5 * squares / s : w.upper * gaussian(count, squares, s);
         if (top > 0 && grad != NULL)
             add_scaled(width, s / w.upper, error, grad + i * model->code_dim + model->offset[top]);
         if (top == 0 && grad_x0 != NULL)
@@ -253,41 +258,47 @@ static void top_energy(const struct model *model, const struct particle *particl
     }
 }
 
-void particle_evaluate(const struct model *model, const struct particle *particle, const struct batch *batch,
-                       struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit)
+static const struct weights *weights_of(const struct energy *e)
 {
+    return e->weights ? e->weights[e->particle - e->model->particles] : NULL;
+}
+
+void particle_evaluate(const struct energy *e, const struct batch *batch, struct workspace *work, double *values,
+                       real *grad, real *grad_x0, struct fit *fit)
+{
+    const struct model *model = e->model;
     size_t n = batch->n;
-    memset(energy, 0, n * sizeof *energy);
+    memset(values, 0, n * sizeof *values);
     if (grad_x0 != NULL)
         memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
-    const struct weights *weights = work->weights ? work->weights[particle - model->particles] : NULL;
+    const struct weights *weights = weights_of(e);
     for (size_t l = 0; l < model->options.layers; l++) {
         activate_layer(model, l + 1, n, batch->leak, batch->h, work);
         if (weights != NULL)
-            multiply_layer(model, weights, l, batch, work, grad != NULL);
+            multiply_layer(e, weights, l, batch, work, grad != NULL);
         else
-            sweep_layer(model, &particle->layer[l], l, batch, work, grad != NULL);
-        layer_energy(model, batch, l, work, energy, fit);
+            sweep_layer(e, l, batch, work, grad != NULL);
+        layer_energy(e, batch, l, work, values, fit);
         if (grad != NULL)
             layer_gradient(model, batch, l, work, grad, grad_x0);
     }
-    top_energy(model, particle, batch, work, energy, grad, grad_x0, fit);
+    top_energy(e, batch, work, values, grad, grad_x0, fit);
 }
 
-void particle_predict(const struct model *model, const struct particle *particle, size_t n, const real *h,
-                      struct workspace *work, real *out)
+void particle_predict(const struct energy *e, size_t n, const real *h, struct workspace *work, real *out)
 {
+    const struct model *model = e->model;
     if (model->options.layers == 0) {
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < model->width[0]; j++)
-                out[i * model->width[0] + j] = (real)particle->top_mean[j];
+                out[i * model->width[0] + j] = (real)e->particle->top_mean[j];
         return;
     }
-    const struct layer *layer = &particle->layer[0];
-    const struct weights *weights = work->weights ? work->weights[particle - model->particles] : NULL;
+    const struct layer *layer = &e->particle->layer[0];
+    const struct weights *weights = weights_of(e);
     activate_layer(model, 1, n, NULL, h, work);
     if (weights != NULL)
-        weights_down(weights, 0, n, work->z, out);
+        weights_down(weights, work->team, 0, n, work->z, out);
     else
         matmul(n, layer->above, layer->below, work->z, layer->mean, out);
 }

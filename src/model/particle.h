@@ -6,11 +6,20 @@
 #define BPCN_PARTICLE_H
 
 #include "gram.h"
-#include "inner.h"
 #include "model.h"
 #include "real.h"
 #include "team.h"
 #include "weights.h"
+
+/* Which energy: of whom, weighed how, and what is prepared for it. */
+struct energy {
+    const struct model *model;
+    const struct particle *particle;      /* NULL: the mixture (mixture.h) */
+    const struct weighing *weighing;
+    int expected;                         /* 1: sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead (delete.c) */
+    const struct weights *const *weights; /* [particles], or NULL: every row is swept over the particle's own matrices */
+    const struct aim *aim;                /* the rows through G of the particle's sensory layer, or NULL */
+};
 
 /* What is evaluated: row i has observation x0[i] and code h + i * code_dim. */
 struct batch {
@@ -20,12 +29,8 @@ struct batch {
     const double *count;               /* [n]: entries that log s_0 counts (known ones, or dim) */
     const double *extra;               /* [n]: variance added to s_0 (annealing, query noise) */
     const real *h;                     /* [n x code_dim] */
-    int expected;                      /* 1: the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead */
-    const double *leak;                /* [n]: slope of ReLU below zero, or NULL: none */
-    const struct weighing *weighing;
-    const struct inner *inner; /* of the sensory layer, for a batch with weights; NULL: none */
-    const size_t *inner_rows;  /* [n]: its names of the rows */
-    size_t lane;               /* its name of the thread */
+    const double *leak;                /* [n]: slope of a kinked activation below zero, or NULL: none */
+    const size_t *rows;                /* [n]: the aim's names of the rows */
 };
 
 /* How one layer fits, for one row. */
@@ -34,41 +39,36 @@ struct fit {
     double variance; /* s_l, without the extra variance */
 };
 
-/* Room for a batch of up to `rows`, NULL when out of memory. A single row is swept over the
-   particle's own matrices by the team; more rows take `weights`, or are swept one by one where
-   there are none. */
+/* Room for a batch of up to `rows`, NULL when out of memory. The team shares the products of a batch of few. */
 struct workspace {
     size_t rows;
-    struct team *team;                    /* borrowed; NULL: the caller alone */
-    const struct weights *const *weights; /* borrowed; [particles], each may be NULL, or NULL */
-    struct gram *gram;                    /* borrowed: stands for the mean of the sensory layer in sweeps of its x,
-                                             all of it known; or NULL */
-    real *z, *slope;                      /* [rows x widest hidden] activations above and their derivative */
-    real *error;                          /* [rows x widest below] */
-    real *factor;                         /* [rows x widest hidden]: z R' */
-    real *spread;                         /* [rows x widest hidden]: z U */
-    real *pull;                           /* [rows x widest hidden]: error * mean' */
-    real *scratch;                        /* of the sweeps */
-    real *grad;                           /* [rows x code_dim]: of one particle, for the mixture */
-    real *jump;                           /* [rows x code_dim], of the gradient of one particle computed last: its
-                                             jumps (kink.h); NULL where f has no kink */
-    real *grad_x0;                        /* [rows x dim] or NULL: likewise */
-    double *squares, *leverage;           /* [rows]: |e|^2 and z U z' of the layer at hand */
-    double *s, *weight;                   /* [rows]: s_l and (d_l - |e|^2/s)/s */
-    double *energy;                       /* [rows]: of one particle, for the mixture */
+    struct team *team;          /* borrowed; NULL: the caller alone */
+    real *z, *slope;            /* [rows x widest hidden] activations above and their derivative */
+    real *error;                /* [rows x widest below] */
+    real *factor;               /* [rows x widest hidden]: z R' */
+    real *spread;               /* [rows x widest hidden]: z U */
+    real *pull;                 /* [rows x widest hidden]: error * mean' */
+    real *scratch;              /* of the sweeps */
+    double *wide;               /* of gram.h */
+    real *grad;                 /* [rows x code_dim]: of one particle, for the mixture */
+    real *jump;                 /* [rows x code_dim], of the gradient of one particle computed last: its jumps (kink.h);
+                                   NULL where f has no kink */
+    real *grad_x0;              /* [rows x dim] or NULL: likewise */
+    double *squares, *leverage; /* [rows]: |e|^2 and z U z' of the layer at hand */
+    double *s, *weight;         /* [rows]: s_l and (d_l - |e|^2/s)/s */
+    double *energy;             /* [rows]: of one particle, for the mixture */
 };
 
 struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team);
 void workspace_free(struct workspace *work);
 
-/* energy [n]. grad [n x code_dim], grad_x0 [n x dim] (zero where not known) and
+/* values [n]. grad [n x code_dim], grad_x0 [n x dim] (zero where not known) and
    fit [n x (layers + 1)], sensory layer first, may be NULL. */
-void particle_evaluate(const struct model *model, const struct particle *particle, const struct batch *batch,
-                       struct workspace *work, double *energy, real *grad, real *grad_x0, struct fit *fit);
+void particle_evaluate(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values,
+                       real *grad, real *grad_x0, struct fit *fit);
 
 /* out [n x dim] = f(x_1) mean_0, the prediction of the sensory layer; the top's mean when there
    is no hidden layer. */
-void particle_predict(const struct model *model, const struct particle *particle, size_t n, const real *h,
-                      struct workspace *work, real *out);
+void particle_predict(const struct energy *energy, size_t n, const real *h, struct workspace *work, real *out);
 
 #endif

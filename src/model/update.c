@@ -1,10 +1,10 @@
 /*
- * The conjugate update (compiled per precision). With z = f(x_{l+1}), e = x_l - z mean_l:
+ * The conjugate update (compiled per precision). With z = f(x_{l+1}), e = x_l - z M_l:
  *
- *   k = U z',  a = s + z U z',  mean += k e / a,  U -= k k' / a
+ *   k = U z',  a = s + z U z',  M += k e / a,  U -= k k' / a
  *
  * and the inverse is the same with -s for s. The gain k and the root of U are float64, so that a
- * million updates leave U as exact as one; mean and e are `real`, the precision they are used in.
+ * million updates leave U as exact as one; M and e are `real`, the precision they are used in.
  */
 #include "update.h"
 
@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct update *update_create(const struct model *model)
+struct update *update_create(const struct model *model, struct team *team)
 {
     size_t widest = 1;
     for (size_t l = 0; l <= model->options.layers; l++)
         widest = model->width[l] > widest ? model->width[l] : widest;
     struct update *u = alloc_zeroed(1, sizeof *u);
-    double *doubles = alloc_zeroed(widest, 3 * sizeof *doubles);
+    double *doubles = alloc_zeroed(3 * widest + gram_room(widest, team), sizeof *doubles);
     real *reals = alloc_zeroed(widest, 4 * sizeof *reals);
     if (u == NULL || doubles == NULL || reals == NULL) {
         free(u);
@@ -31,6 +31,8 @@ struct update *update_create(const struct model *model)
         return NULL;
     }
     *u = (struct update){.z = doubles, .gain = doubles + widest, .work = doubles + 2 * widest, .activation = reals};
+    u->team = team;
+    u->room = doubles + 3 * widest;
     u->slope = reals + widest;
     u->gain_real = reals + 2 * widest;
     u->error = reals + 3 * widest;
@@ -67,7 +69,7 @@ static void activate_above(const struct model *model, size_t l, const real *code
 }
 
 static void layer_update(const struct model *model, struct layer *layer, size_t l, const real *target, int sign,
-                         struct update *u)
+                         struct following f, struct update *u)
 {
     size_t above = layer->above, below = layer->below;
     sweep_mean(u->team, above, below, layer->mean, u->activation, target, NULL, u->error, NULL);
@@ -75,10 +77,8 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);
     sweep_add(u->team, above, below, u->gain_real, u->error, layer->mean);
-    if (l == 0 && u->gram != NULL)
-        gram_follow(u->gram, u->activation, u->gain_real);
-    if (!u->deferred)
-        layer_refresh(layer);
+    if (l == 0 && f.gram != NULL)
+        gram_follow(f.gram, f.aim, u->team, u->activation, u->gain_real, u->room);
 }
 
 static void top_update(const struct model *model, struct particle *particle, const real *target, int sign)
@@ -97,11 +97,14 @@ static const real *activations(const struct model *model, size_t l, const real *
 }
 
 void particle_update(const struct model *model, struct particle *particle, const real *x0, const real *code, int sign,
-                     struct update *u)
+                     int refresh, struct following following, struct update *u)
 {
     for (size_t l = 0; l < model->options.layers; l++) {
+        struct layer *layer = &particle->layer[l];
         activate_above(model, l, code, u);
-        layer_update(model, &particle->layer[l], l, activations(model, l, x0, code), sign, u);
+        layer_update(model, layer, l, activations(model, l, x0, code), sign, following, u);
+        if (refresh)
+            layer_refresh(layer);
     }
     top_update(model, particle, activations(model, model->options.layers, x0, code), sign);
 }

@@ -8,21 +8,26 @@
 
 /* Room for one row. */
 struct update {
+    struct team *team;                    /* borrowed, or NULL: the caller alone */
     double *z, *gain, *work;              /* [widest] */
     real *activation, *slope, *gain_real; /* [widest] */
     real *error;                          /* [widest] */
-    int deferred;                         /* 1: root_real is left to the caller, who makes many updates */
-    struct team *team;                    /* borrowed, or NULL: the caller alone */
-    struct gram *gram;                    /* borrowed: of the particle's sensory layer, aimed at x0; or NULL */
+    double *room;                         /* of gram.h */
 };
 
-struct update *update_create(const struct model *model);
+struct update *update_create(const struct model *model, struct team *team);
 void update_free(struct update *u);
 
+/* G of the particle's sensory layer, to be kept true, and the observation in terms of it. */
+struct following {
+    struct gram *gram; /* NULL: none */
+    const struct aim *aim;
+};
+
 /* sign = 1 conditions on (x0 [dim], code [code_dim]); sign = -1 takes that back, after
-   particle_holds said that it can. */
+   particle_holds said that it can. root_real is left as it was unless `refresh`. */
 void particle_update(const struct model *model, struct particle *particle, const real *x0, const real *code, int sign,
-                     struct update *u);
+                     int refresh, struct following following, struct update *u);
 
 /* Whether taking (x0, code) back leaves every covariance positive definite. */
 int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u);

@@ -2,7 +2,7 @@
 #include "weights.h"
 
 #include "alloc.h"
-#include "gemm.h"
+#include "dense.h"
 
 #include <stdlib.h>
 
@@ -11,6 +11,7 @@ struct weights {
         struct panels down, up, spread, back;
     } layer[BPCN_MAX_LAYERS];
     real *data;
+    size_t entries;
 };
 
 /* A matrix of a layer that is to be cut. */
@@ -63,6 +64,7 @@ struct weights *weights_create(const struct model *model, const struct particle 
         return NULL;
     }
     w->data = data;
+    w->entries = entries;
     for (size_t i = 0; i < job.count; i++) {
         job.cut[i].data = data;
         data += panels_entries(job.cut[i].rows, job.cut[i].columns, sizeof(real));
@@ -79,22 +81,27 @@ void weights_free(struct weights *w)
     free(w);
 }
 
-void weights_down(const struct weights *w, size_t l, size_t n, const real *z, real *out)
+size_t weights_bytes(const struct weights *w)
 {
-    panels_multiply(&w->layer[l].down, n, z, out);
+    return w == NULL ? 0 : sizeof *w + w->entries * sizeof *w->data;
 }
 
-void weights_up(const struct weights *w, size_t l, size_t n, const real *e, real *out)
+void weights_down(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out)
 {
-    panels_multiply(&w->layer[l].up, n, e, out);
+    dense_multiply(team, &w->layer[l].down, n, z, out);
 }
 
-void weights_spread(const struct weights *w, size_t l, size_t n, const real *z, real *out)
+void weights_up(const struct weights *w, struct team *team, size_t l, size_t n, const real *e, real *out)
 {
-    panels_multiply(&w->layer[l].spread, n, z, out);
+    dense_multiply(team, &w->layer[l].up, n, e, out);
 }
 
-void weights_back(const struct weights *w, size_t l, size_t n, const real *f, real *out)
+void weights_spread(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out)
 {
-    panels_multiply(&w->layer[l].back, n, f, out);
+    dense_multiply(team, &w->layer[l].spread, n, z, out);
+}
+
+void weights_back(const struct weights *w, struct team *team, size_t l, size_t n, const real *f, real *out)
+{
+    dense_multiply(team, &w->layer[l].back, n, f, out);
 }

@@ -1,7 +1,6 @@
 /* The table of operations of one precision (compiled per precision). */
-#include "core_real.h"
-
-#include "update.h"
+#include "editor.h"
+#include "read.h"
 
 static void get_mean(const struct layer *layer, double *mean)
 {
@@ -17,15 +16,24 @@ static void set_mean(struct layer *layer, const double *mean)
         to[j] = (real)mean[j];
 }
 
-const struct core core_table = {
-    .write = core_write,
-    .remove = core_remove,
-    .repeat_write = core_repeat_write,
-    .repeat_remove = core_repeat_remove,
-    .read = core_read,
-    .energy = core_energy,
-    .forget = core_forget,
-    .sample = core_sample,
+#if BPCN_REAL_BITS == 32
+const struct core bpcn_core_f32 = {
+#else
+const struct core bpcn_core_f64 = {
+#endif
+    .prepare = prepared_create,
+    .unprepare = prepared_free,
+    .outdate = prepared_drop,
+    .prepared_bytes = prepared_bytes,
+    .edit = editor_create,
+    .done = editor_free,
+    .find_write = find_write,
+    .find_delete = find_delete,
+    .ready = editor_ready,
+    .make = editor_make,
+    .read = read_rows,
+    .energy = read_energy,
+    .sample = sample,
     .get_mean = get_mean,
     .set_mean = set_mean,
     .refresh_root = layer_refresh,

@@ -1,18 +1,22 @@
 /*
- * The operations of a memory, once per precision. The files behind it are compiled twice (real.h);
- * callers reach the right copy through the table of their model. Rows of observations come in the
- * model's own precision.
+ * The operations of a shard, once per precision (real.h): callers reach the right copy through a table. Rows of
+ * observations come in the model's own precision.
+ *
+ * A change is found first, which leaves the model alone, then logged by whoever keeps a log, then made. A log repeats
+ * it by making it again.
  */
 #ifndef BPCN_CORE_H
 #define BPCN_CORE_H
 
-#include "model.h"
+#include "change.h"
+#include "team.h"
 
-/* Asks for codes, or gives starts, of one write; every pointer may be NULL. */
-struct write_request {
-    const double *starts; /* [particles x block x code_dim]: where Adam starts */
-    float *codes;         /* [rows x particles x code_dim]: the codes found */
-    bpcn_write_row *rows; /* [rows] */
+struct prepared;
+
+/* A mixture of particles that saw the same rows, and what is prepared of it for reading; NULL: nothing. */
+struct shard {
+    struct model *model;
+    struct prepared *prepared;
 };
 
 /* A read, or an inference of codes. */
@@ -41,28 +45,37 @@ struct energy_request {
 };
 
 struct core {
-    /* n rows in blocks of `block`, which divides n */
-    bpcn_status (*write)(struct model *model, const void *x, size_t n, size_t block,
-                         const struct write_request *request, size_t *written, uint64_t *evaluations);
-    bpcn_status (*remove)(struct model *model, const void *x);
-    /* a write or a delete again, with the codes it had: from the log of a memory file. The write
-       leaves root_real as it was, for refresh_root after the last of them */
-    bpcn_status (*repeat_write)(struct model *model, const struct change *change);
-    bpcn_status (*repeat_remove)(struct model *model, const struct change *change);
-    bpcn_status (*read)(const struct model *model, const struct read_request *request);
-    bpcn_status (*energy)(const struct model *model, const struct energy_request *request);
-    bpcn_status (*forget)(struct model *model, double beta);
+    struct prepared *(*prepare)(const struct model *model); /* NULL: out of memory */
+    void (*unprepare)(struct prepared *prepared);
+    void (*outdate)(struct prepared *prepared, const struct model *model); /* the parameters are others, or another's */
+    size_t (*prepared_bytes)(struct prepared *prepared);
+
+    /* Finds and makes changes. With `replaying`, what only inference needs is made when the editor is freed. NULL: out
+       of memory. */
+    struct editor *(*edit)(const struct shard *shard, struct team *team, int replaying);
+    void (*done)(struct editor *editor);
+    /* starts [particles x code_dim] or NULL: where Adam starts. What the change points to is the editor's, until the
+       next is found. */
+    bpcn_status (*find_write)(struct editor *editor, const void *x, const double *starts, struct change *change,
+                              bpcn_write_row *row);
+    bpcn_status (*find_delete)(struct editor *editor, const void *x, struct change *change);
+    /* Room for making a change of this kind; once there is, making it cannot fail. */
+    bpcn_status (*ready)(struct editor *editor, enum change_kind kind);
+    void (*make)(struct editor *editor, const struct change *change);
+
+    bpcn_status (*read)(const struct shard *shard, struct team *team, const struct read_request *request);
+    bpcn_status (*energy)(const struct shard *shard, struct team *team, const struct energy_request *request);
     bpcn_status (*sample)(const struct model *model, size_t n, uint64_t draw, void *out);
     void (*get_mean)(const struct layer *layer, double *mean);
     void (*set_mean)(struct layer *layer, const double *mean);
     void (*refresh_root)(struct layer *layer); /* root_real from root */
 };
 
-extern const struct core core_f32, core_f64;
+extern const struct core bpcn_core_f32, bpcn_core_f64;
 
 static inline const struct core *core_for(const struct model *model)
 {
-    return model->options.precision == BPCN_FLOAT64 ? &core_f64 : &core_f32;
+    return model->options.precision == BPCN_FLOAT64 ? &bpcn_core_f64 : &bpcn_core_f32;
 }
 
 #endif

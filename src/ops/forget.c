@@ -5,15 +5,12 @@
  *
  * and likewise for the top. The prior's means are not stored but drawn again from the seed.
  */
-#include "core_real.h"
+#include "editor.h"
 
-#include "alloc.h"
 #include "random.h"
 #include "root.h"
-#include "update.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Mixes a row of the prior's mean, N(0, 1 / width below), into mean [n] at index `first`. */
 static void mix_mean(const struct model *model, uint64_t stream, size_t first, size_t n, double scale, double keep,
@@ -55,7 +52,7 @@ static void top_forget(const struct model *model, struct particle *particle, uin
     particle->top_variance = beta == 1 ? prior : (1 - beta) * particle->top_variance + beta * prior;
 }
 
-static size_t work_entries(const struct model *model)
+size_t forget_room(const struct model *model)
 {
     size_t most = top_width(model);
     for (size_t l = 0; l < model->options.layers; l++) {
@@ -66,22 +63,14 @@ static size_t work_entries(const struct model *model)
     return most;
 }
 
-bpcn_status core_forget(struct model *model, double beta)
+void forget(struct model *model, double beta, double *room)
 {
-    if (beta == 0)
-        return BPCN_OK;
-    double *work = alloc_zeroed(work_entries(model), sizeof *work);
-    if (work == NULL)
-        return BPCN_NO_MEMORY;
-    bpcn_status status = model_commit(model, &(struct change){.kind = CHANGE_FORGET, .beta = beta});
-    for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++) {
+    for (size_t n = 0; n < model->options.particles; n++) {
         struct particle *particle = &model->particles[n];
         size_t layers = model->options.layers;
         for (size_t l = 0; l < layers; l++)
-            layer_forget(model, &particle->layer[l], stream_id(STREAM_PRIOR, particle->origin, l), beta, work);
-        top_forget(model, particle, stream_id(STREAM_PRIOR, particle->origin, layers), beta, work);
+            layer_forget(model, &particle->layer[l], stream_id(STREAM_PRIOR, particle->origin, l), beta, room);
+        top_forget(model, particle, stream_id(STREAM_PRIOR, particle->origin, layers), beta, room);
     }
-    model->forgets += status == BPCN_OK;
-    free(work);
-    return status;
+    model->forgets++;
 }

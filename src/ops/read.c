@@ -3,199 +3,244 @@
  *
  * The code is sought in each particle that could win, from its own top-down start; the best one is then polished
  * under the mixture. A query without a mask is taken as noisy, and the noise variance, unless given, is estimated
- * along the way from what the code leaves unexplained.
+ * along the way from what the code leaves unexplained. What is not known is integrated out unless the paper's
+ * objective is asked for: the residual and the log s_0 term run over the known entries.
  */
-#include "search.h"
+#include "read.h"
 
+#include "activation.h"
 #include "alloc.h"
+#include "flip.h"
 #include "start.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORTH_PRECONDITIONING = 32 }; /* rows that pay for the shared preconditioner */
-enum { MOST_FLIPS = 4 };
+enum { MOST_FLIPS = 4, MOST_ITERATIONS = 400 };
 static const double worth_a_round = 0.05;                       /* nats that a round of flips gained, to try another */
 static const double sure_lead = 20, sure_lead_per_term = 0.002; /* nats of weight that decide which particle wins */
-static const double odd_share = 0.1; /* of the terms of an energy: squares beyond their number that make a row odd */
+static const double odd_share = 0.1;      /* of the terms of an energy: squares beyond their number that make a row odd */
+static const double rough_tolerance = 1;  /* nats: particles differ by more */
 
-/* Every row starts from the same code. */
-static void start_rows(struct reader *r, const struct particle *particle, size_t rows, real *points)
-{
-    size_t code = r->model->code_dim;
-    double leak = starts_linear(r->model->options.activation) ? 1 : 0;
-    start_top_down(r->model, particle, leak, r->problem->lane[0].work, points);
-    for (size_t i = 1; i < rows; i++)
-        memcpy(points + i * code, points, code * sizeof *points);
-}
-
-/* Room for the search of one particle after the other. */
-struct trial {
-    size_t *subset;             /* [n] */
-    real *points;               /* [n x code_dim] */
-    struct outcome *outcome;    /* [n] */
-    double *extra;              /* [n]: of the best so far */
-    unsigned char *settled;     /* [n] */
-    double *allowance;          /* [n]: how far behind, in nats, another particle's weight may be for it to win */
-    struct fragment **fragment; /* [n]: see struct search */
+/* The search of one particle after the other. */
+struct search {
+    struct reading *r;
+    struct masks masks;      /* what the rows know */
+    double given;            /* noise variance of the known entries */
+    int estimate;            /* their noise is to be estimated */
+    size_t *subset;          /* [n]: rows at hand */
+    real *points;            /* [n x code_dim] */
+    struct outcome *outcome; /* [n] */
+    double *extra;           /* [n]: of the best so far */
+    double *allowance;       /* [n]: how far behind, in nats, another particle's weight may be for it to win */
 };
 
-static void trial_free(struct trial *t)
+/* One particle, as it is searched. */
+struct place {
+    size_t k;
+    struct energy energy;
+    struct curvature curvature;
+    struct ground ground;
+    struct aim aim;
+};
+
+static void search_free(struct search *s)
 {
-    free(t->subset);
-    free(t->points);
-    free(t->outcome);
-    free(t->extra);
-    free(t->allowance);
-    free(t->settled);
-    free(t->fragment);
+    free(s->subset);
+    free(s->points);
+    free(s->outcome);
+    free(s->extra);
 }
 
-static int trial_create(struct trial *t, size_t n, size_t code)
+static int search_create(struct search *s, size_t n, size_t code)
 {
-    t->subset = alloc_zeroed(n, sizeof *t->subset);
-    t->points = alloc_zeroed(n, code * sizeof *t->points);
-    t->outcome = alloc_zeroed(n, sizeof *t->outcome);
-    t->extra = alloc_zeroed(n, sizeof *t->extra);
-    t->settled = alloc_zeroed(n, 1);
-    t->allowance = alloc_zeroed(n, sizeof *t->allowance);
-    t->fragment = alloc_zeroed(n, sizeof *t->fragment);
-    return t->subset && t->points && t->outcome && t->extra && t->settled && t->allowance && t->fragment ? 0 : -1;
+    s->subset = alloc_zeroed(n, sizeof *s->subset);
+    s->points = alloc_zeroed(n, code * sizeof *s->points);
+    s->outcome = alloc_zeroed(n, sizeof *s->outcome);
+    s->extra = alloc_zeroed(n, 2 * sizeof *s->extra);
+    s->allowance = s->extra + n;
+    return s->subset && s->points && s->outcome && s->extra ? 0 : -1;
 }
 
-/* Keeps what particle k found for a row if it beats the best so far. */
-static void keep_better(struct reader *r, struct trial *t, size_t at, size_t k, int first)
+/* ---- a particle made ready */
+
+static struct masks masks_of(const struct reading *r)
 {
-    size_t i = t->subset[at], code = r->model->code_dim;
+    size_t dim = r->model->width[0], n = r->request->n;
+    const unsigned char *known = r->request->known;
+    struct masks m = {.same = 1};
+    for (size_t i = 0; i < n; i++) {
+        m.share += r->rows->count[i] / (double)(n * dim);
+        m.same = m.same && (known == NULL || memcmp(known, known + i * dim, dim) == 0);
+    }
+    if (m.same && known != NULL && memchr(known, 0, dim) != NULL)
+        m.mask = known;
+    return m;
+}
+
+/* The observations in terms of the particle's inner products; out of memory for that, it goes without. */
+static void take_aim(struct reading *r, struct place *p)
+{
+    const struct layer *layer = &p->energy.particle->layer[0];
+    aim_free(&p->aim);
+    p->energy.aim = NULL;
+    if (p->ground.gram != NULL &&
+        aim_create(&p->aim, p->ground.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
+        p->energy.aim = &p->aim;
+}
+
+static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
+{
+    struct reading *r = s->r;
+    *p = (struct place){.k = k, .energy = r->mixture};
+    bpcn_status status =
+        prepared_enter(r->shard->prepared, k, s->masks, &r->objective.weighing, r->team, &p->ground);
+    if (status != BPCN_OK)
+        return status;
+    r->weights[k] = p->ground.weights;
+    p->energy.particle = &r->model->particles[k];
+    p->curvature = (struct curvature){p->ground.norms, p->ground.preconditioner};
+    take_aim(r, p);
+    return BPCN_OK;
+}
+
+static void place_leave(struct search *s, struct place *p)
+{
+    aim_free(&p->aim);
+    prepared_leave(s->r->shard->prepared, &p->ground);
+}
+
+/* ---- schedules */
+
+static struct schedule polishing(const struct reading *r)
+{
+    return (struct schedule){.last = {MOST_ITERATIONS, r->objective.tolerance}};
+}
+
+static struct schedule annealing(const struct search *s)
+{
+    struct schedule schedule = polishing(s->r);
+    schedule.steps = read_steps(s->r->model->options.activation);
+    schedule.given = s->given;
+    return schedule;
+}
+
+static struct schedule estimating(const struct search *s)
+{
+    struct schedule schedule = polishing(s->r);
+    schedule.steps = noisy_steps();
+    schedule.estimate = 1;
+    return schedule;
+}
+
+static struct schedule flipping(const struct search *s)
+{
+    struct schedule schedule = annealing(s);
+    schedule.steps = flip_steps(s->r->model->options.activation);
+    return schedule;
+}
+
+/* ---- one particle */
+
+/* Every row starts from the same code. */
+static void start_rows(struct search *s, const struct particle *particle, size_t rows)
+{
+    const struct model *m = s->r->model;
+    size_t code = m->code_dim;
+    start_top_down(m, particle, first_leak(m->options.activation), s->r->rows->lane[0].work, s->points);
+    for (size_t i = 1; i < rows; i++)
+        memcpy(s->points + i * code, s->points, code * sizeof *s->points);
+}
+
+/* Keeps what particle k found for row number `at` of the subset if it beats the best so far. */
+static void keep_better(struct search *s, size_t at, size_t k, int first)
+{
+    struct reading *r = s->r;
+    size_t i = s->subset[at], code = r->model->code_dim;
     const double *log_w = r->model->log_weights;
-    double mine = log_w[k] - t->outcome[at].energy;
-    size_t evaluations = r->outcome[i].evaluations + t->outcome[at].evaluations;
+    double mine = log_w[k] - s->outcome[at].energy;
+    size_t evaluations = r->outcome[i].evaluations + s->outcome[at].evaluations;
     if (first || mine > log_w[r->particle[i]] - r->outcome[i].energy) {
-        memcpy(r->codes + i * code, t->points + at * code, code * sizeof *t->points);
-        r->outcome[i] = t->outcome[at];
+        memcpy(r->codes + i * code, s->points + at * code, code * sizeof *s->points);
+        r->outcome[i] = s->outcome[at];
         r->particle[i] = k;
-        t->extra[i] = r->problem->extra[i];
+        s->extra[i] = r->rows->extra[i];
     }
     r->outcome[i].evaluations = evaluations;
 }
 
-/* Whether all queries know the same entries. */
-static int same_mask(const struct read_request *request, size_t dim)
+/* Minimises the rows of the subset in the particle, all from its start, and keeps what is better. */
+static bpcn_status attempt(struct search *s, const struct place *p, const struct schedule *schedule, size_t rows,
+                           int first)
 {
-    for (size_t i = 1; request->known != NULL && i < request->n; i++)
-        if (memcmp(request->known, request->known + i * dim, dim) != 0)
-            return 0;
-    return 1;
-}
-
-/* Whether so many known entries leave directions open that were written to; then which they are matters, not only how
-   many. The matrix for that has room for observations of up to four times the width of the layer above. */
-static int knows_little(const struct model *model, double known)
-{
-    double written = fmin((double)model->writes, (double)model->width[1]);
-    return known <= written && model->width[0] <= 4 * model->width[1];
-}
-
-static struct preconditioner *make_preconditioner(const struct reader *r, const struct particle *particle)
-{
-    const struct problem *p = r->problem;
-    size_t dim = r->model->width[0], n = r->request->n;
-    int same = same_mask(r->request, dim);
-    struct knowledge k = {.mask = same ? r->request->known : NULL};
-    for (size_t i = 0; i < n; i++)
-        k.share += p->count[i] / (double)(n * dim);
-    k.apart = !same && knows_little(r->model, k.share * (double)dim);
-    return preconditioner_create(r->model, particle, p->weights[particle - r->model->particles], k, p->weighing,
-                                 p->team);
-}
-
-/* Layer 0 of the particle through inner products, where all rows know the same and are enough; out of
-   memory for that, it goes without. */
-static void make_inner(struct reader *r, const struct particle *particle)
-{
-    struct problem *p = r->problem;
-    const struct layer *layer = &particle->layer[0];
-    inner_free(p->inner);
-    p->inner = NULL;
-    if (r->model->options.layers == 0 || !inner_pays(layer->above, layer->below, p->rows) ||
-        !same_mask(r->request, layer->below))
-        return;
-    p->inner = inner_create(layer, r->request->known, p->rows, p->team, BATCH);
-    p->inner_particle = particle;
-    if (p->inner != NULL)
-        inner_aim(p->inner, p->x0);
-}
-
-/* Minimises the rows of t->subset in the particle chosen, all from its start, and keeps what is
-   better. */
-static bpcn_status attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows, int first)
-{
+    struct reading *r = s->r;
     if (rows == 0)
         return BPCN_OK;
-    s->subset = t->subset;
-    start_rows(r, &r->model->particles[k], rows, t->points);
-    bpcn_status status = search_minimize(s, rows, t->points, t->outcome);
+    start_rows(s, p->energy.particle, rows);
+    bpcn_status status =
+        infer(r->rows, &p->energy, &p->curvature, schedule, rows, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
-        size_t i = t->subset[at];
-        if (s->estimate != NULL && (r->problem->extra[i] > s->given || r->problem->leak[i] > 0))
-            r->outcome[i].evaluations += t->outcome[at].evaluations; /* given up on the way */
+        size_t i = s->subset[at];
+        if (schedule->rival != NULL && (r->rows->extra[i] > s->given || r->rows->leak[i] > 0))
+            r->outcome[i].evaluations += s->outcome[at].evaluations; /* given up on the way */
         else
-            keep_better(r, t, at, k, first);
+            keep_better(s, at, p->k, first);
     }
     return status;
 }
 
-/* t->points = the codes of the rows of t->subset with units flipped; leaves in t->subset the rows
+/* s->points = the codes of the rows of the subset with units flipped; leaves in the subset the rows
    that have any and returns how many. */
-static size_t flip_rows(struct reader *r, struct search *s, struct trial *t, size_t rows)
+static size_t flip_rows(struct search *s, const struct place *p, size_t rows)
 {
-    struct problem *p = r->problem;
-    const struct lane *lane = &p->lane[0];
-    size_t code = r->model->code_dim, layers = r->model->options.layers, most = lane->work->rows, flipped = 0, n;
+    struct reading *r = s->r;
+    const struct lane *lane = &r->rows->lane[0];
+    size_t code = r->model->code_dim, layers = r->model->options.layers + 1, most = lane->work->rows, flipped = 0, n;
     double energy[BATCH];
     for (size_t at = 0; at < rows; at += n) {
         n = rows - at < most ? rows - at : most;
         for (size_t j = 0; j < n; j++)
-            open_code(r->model, r->codes + t->subset[at + j] * code, lane->vectors + j * code);
-        problem_evaluate(p, 0, n, t->subset + at, lane->vectors, energy, lane->slopes, NULL);
+            open_code(r->model, r->codes + s->subset[at + j] * code, lane->codes + j * code);
+        rows_evaluate(r->rows, &p->energy, 0, n, s->subset + at, lane->codes, energy, lane->work->grad, NULL);
         for (size_t j = 0; j < n; j++) {
-            size_t i = t->subset[at + j];
-            real *point = t->points + flipped * code;
+            size_t i = s->subset[at + j];
+            real *point = s->points + flipped * code;
             memcpy(point, r->codes + i * code, code * sizeof *point);
             r->outcome[i].evaluations++;
-            if (flip_code(r->model, p->particle, &s->norms, p->fit + i * (layers + 1), p->count[i], p->extra[i],
-                          p->weighing, lane->slopes + j * code, point, lane->work->z, lane->work->error) > 0)
-                t->subset[flipped++] = i;
+            if (flip_code(r->model, p->energy.particle, p->curvature.norms, lane->fit + j * layers, r->rows->count[i],
+                          r->rows->extra[i], p->energy.weighing, lane->work->grad + j * code, point, lane->work->z,
+                          lane->work->error) > 0)
+                s->subset[flipped++] = i;
         }
     }
     return flipped;
 }
 
-/* Flips units of the codes that particle k has found and minimises from there, for as long as that
+/* Flips units of the codes that the particle has found and minimises from there, for as long as that
    helps. */
-static bpcn_status flip(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
+static bpcn_status flip(struct search *s, const struct place *p, size_t rows)
 {
+    struct reading *r = s->r;
+    struct schedule schedule = flipping(s);
     bpcn_status status = BPCN_OK;
-    enum plan plan = s->plan;
     size_t left = 0;
     for (size_t at = 0; at < rows; at++)
-        if (r->particle[t->subset[at]] == k)
-            t->subset[left++] = t->subset[at];
-    s->plan = FLIP;
+        if (r->particle[s->subset[at]] == p->k)
+            s->subset[left++] = s->subset[at];
     for (int round = 0; status == BPCN_OK && left > 0 && round < MOST_FLIPS; round++) {
-        size_t flipped = flip_rows(r, s, t, left);
-        status = search_minimize(s, flipped, t->points, t->outcome);
+        size_t flipped = flip_rows(s, p, left);
         left = 0;
+        if (flipped > 0)
+            status = infer(r->rows, &p->energy, &p->curvature, &schedule, flipped, s->subset, s->points, s->outcome);
         for (size_t at = 0; status == BPCN_OK && at < flipped; at++) {
-            size_t i = t->subset[at];
+            size_t i = s->subset[at];
             double before = r->outcome[i].energy;
-            keep_better(r, t, at, k, 0);
+            keep_better(s, at, p->k, 0);
             if (r->outcome[i].energy < before - worth_a_round)
-                t->subset[left++] = i;
+                s->subset[left++] = i;
         }
     }
-    s->plan = plan;
     return status;
 }
 
@@ -204,28 +249,38 @@ static bpcn_status flip(struct reader *r, struct search *s, struct trial *t, siz
    about, as it does not for things that were written. */
 static int wants_second(const struct search *s, size_t i)
 {
-    const struct problem *p = s->reader->problem;
-    if (s->plan == ESTIMATE)
-        return p->extra[i] > 0;
-    return p->fit[i * (p->model->options.layers + 1)].variance > 4 * noise_variance(p->model, 0);
+    const struct rows *rows = s->r->rows;
+    return s->estimate ? rows->extra[i] > 0 : fit_of(rows, i)->variance > 4 * noise_variance(rows->model, 0);
 }
 
 /* An estimate is tried against no noise at all, annealing against going straight from the start.
    The likelier code is kept. */
-static bpcn_status second_attempt(struct reader *r, struct search *s, struct trial *t, size_t k, size_t rows)
+static bpcn_status second_attempt(struct search *s, const struct place *p, size_t rows)
 {
-    enum plan plan = s->plan;
+    struct schedule schedule = s->estimate ? annealing(s) : polishing(s->r);
     size_t again = 0;
     for (size_t at = 0; at < rows; at++)
-        if (wants_second(s, t->subset[at]))
-            t->subset[again++] = t->subset[at];
-    s->plan = plan == ESTIMATE ? ANNEAL : POLISH;
-    s->estimate = plan == ESTIMATE ? t->extra : NULL;
-    bpcn_status status = attempt(r, s, t, k, again, 0);
-    s->plan = plan;
-    s->estimate = NULL;
-    return status;
+        if (wants_second(s, s->subset[at]))
+            s->subset[again++] = s->subset[at];
+    if (s->estimate)
+        schedule.rival = s->extra;
+    return attempt(s, p, &schedule, again, 0);
 }
+
+/* The rows of the subset in one particle: all that is done to find the best code there; or only roughly, which tells
+   whether it wins. */
+static bpcn_status search_place(struct search *s, const struct place *p, size_t rows, int first, int rough)
+{
+    struct schedule schedule = s->estimate ? estimating(s) : annealing(s);
+    schedule.tolerance = rough ? rough_tolerance : 0;
+    bpcn_status status = attempt(s, p, &schedule, rows, first);
+    if (status != BPCN_OK || rough)
+        return status;
+    int flips = !s->estimate && activation_of(s->r->model->options.activation)->kinked && s->r->model->code_dim > 0;
+    return flips ? flip(s, p, rows) : second_attempt(s, p, rows);
+}
+
+/* ---- the particles */
 
 /* By how much the squares of a layer exceed their number of terms, in units of their variance: what the particle makes
    nothing of. */
@@ -236,200 +291,224 @@ static double excess(double squares, double variance, double count)
 
 /* Particles were written the same things, so what a row costs them differs by some nats at most; unless it is nothing
    like those, when it may differ by any amount. */
-static void allow(const struct reader *r, struct trial *t)
+static void allow(struct search *s)
 {
+    const struct reading *r = s->r;
     const struct model *m = r->model;
-    const struct weighing *w = r->problem->weighing;
     for (size_t i = 0; i < r->request->n; i++) {
-        const struct fit *fit = r->problem->fit + i * (m->options.layers + 1);
-        double count = r->problem->count[i], terms = count + (double)m->code_dim;
-        double odd = excess(fit[0].squares, w->sensory * fit[0].variance + t->extra[i], count);
+        const struct fit *fit = fit_of(r->rows, i);
+        double count = r->rows->count[i], terms = count + (double)m->code_dim;
+        double odd = excess(fit[0].squares, r->objective.weighing.sensory * fit[0].variance + s->extra[i], count);
         for (size_t l = 1; l <= m->options.layers; l++)
             odd += excess(fit[l].squares, fit[l].variance, (double)m->width[l]);
-        t->allowance[i] = odd > odd_share * terms ? INFINITY : sure_lead + sure_lead_per_term * terms;
+        s->allowance[i] = odd > odd_share * terms ? INFINITY : sure_lead + sure_lead_per_term * terms;
     }
 }
 
-/* Searches particle k for every row that it could win. */
-static bpcn_status search_particle(struct reader *r, struct search *s, struct trial *t, size_t k, int first)
+/* The rows that particle k could win: the odd ones, or the others. */
+static size_t could_win(struct search *s, size_t k, int odd)
 {
-    const struct particle *particle = &r->model->particles[k];
-    double behind = r->model->log_weights[model_heaviest(r->model)] - r->model->log_weights[k];
+    const struct model *m = s->r->model;
+    double behind = m->log_weights[model_heaviest(m)] - m->log_weights[k];
     size_t rows = 0;
-    for (size_t i = 0; i < r->request->n; i++)
-        if (first || behind <= t->allowance[i])
-            t->subset[rows++] = i;
-    bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
-    if (rows == 0 || status != BPCN_OK)
-        return status;
-    norms_compute(r->model, particle, NULL, &s->norms);
-    make_inner(r, particle);
-    preconditioner_free(s->preconditioner);
-    s->preconditioner = rows >= WORTH_PRECONDITIONING ? make_preconditioner(r, particle) : NULL;
-    s->preconditioned = particle;
-    status = attempt(r, s, t, k, rows, first);
-    if (status != BPCN_OK || s->rough)
-        return status;
-    int flips = s->plan == ANNEAL && flip_steps(r->model->options.activation).count > 0 && r->model->code_dim > 0;
-    return flips ? flip(r, s, t, k, rows) : second_attempt(r, s, t, k, rows);
+    for (size_t i = 0; i < s->r->request->n; i++)
+        if (behind <= s->allowance[i] && isinf(s->allowance[i]) == odd)
+            s->subset[rows++] = i;
+    return rows;
 }
 
-/* From the present codes, with the noise as found: under the mixture, or in the one particle that
-   decides a row. */
-static bpcn_status polish_rows(struct reader *r, struct search *s, struct trial *t, const struct particle *particle,
+/* From the present codes, with the noise as found: under the mixture, or in one particle. */
+static bpcn_status polish_rows(struct search *s, const struct energy *energy, const struct curvature *curvature,
                                size_t rows)
 {
+    struct reading *r = s->r;
+    struct schedule schedule = polishing(r);
     size_t code = r->model->code_dim;
-    bpcn_status status = rows > 0 ? problem_choose(r->problem, particle) : BPCN_OK;
-    if (rows == 0 || status != BPCN_OK)
-        return status;
-    if (particle != NULL)
-        norms_compute(r->model, particle, NULL, &s->norms);
-    s->subset = t->subset;
-    s->plan = POLISH;
+    if (rows == 0)
+        return BPCN_OK;
     for (size_t at = 0; at < rows; at++)
-        memcpy(t->points + at * code, r->codes + t->subset[at] * code, code * sizeof *t->points);
-    status = search_minimize(s, rows, t->points, t->outcome);
+        memcpy(s->points + at * code, r->codes + s->subset[at] * code, code * sizeof *s->points);
+    bpcn_status status = infer(r->rows, energy, curvature, &schedule, rows, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
-        size_t i = t->subset[at];
-        memcpy(r->codes + i * code, t->points + at * code, code * sizeof *t->points);
-        t->outcome[at].evaluations += r->outcome[i].evaluations;
-        r->outcome[i] = t->outcome[at];
+        size_t i = s->subset[at];
+        memcpy(r->codes + i * code, s->points + at * code, code * sizeof *s->points);
+        s->outcome[at].evaluations += r->outcome[i].evaluations;
+        r->outcome[i] = s->outcome[at];
     }
     return status;
 }
 
-static bpcn_status polish(struct reader *r, struct search *s, struct trial *t, int also_decided)
+/* Rows that particle k has won, roughly so far. */
+static bpcn_status polish_won(struct search *s, const struct place *p)
 {
-    size_t particles = r->model->options.particles;
-    bpcn_status status = BPCN_OK;
-    for (size_t k = 0; status == BPCN_OK && k <= particles; k++) {
-        size_t rows = 0;
-        for (size_t i = 0; i < r->request->n; i++)
-            if (k == particles ? !r->decided[i] : also_decided && r->decided[i] && r->particle[i] == k)
-                t->subset[rows++] = i;
-        status = polish_rows(r, s, t, k == particles ? NULL : &r->model->particles[k], rows);
-    }
+    struct rows *rows = s->r->rows;
+    size_t won = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (s->r->particle[i] == p->k) {
+            rows->extra[i] = s->extra[i];
+            rows->leak[i] = 0;
+            s->subset[won++] = i;
+        }
+    return polish_rows(s, &p->energy, &p->curvature, won);
+}
+
+/* Another particle than the heaviest. Ordinary rows are searched roughly, which tells whether it wins, and exactly
+   where it does; odd ones as thoroughly as in the heaviest, because there a rough end tells little. */
+static bpcn_status search_other(struct search *s, size_t k)
+{
+    struct place p = {0};
+    size_t ordinary = could_win(s, k, 0), odd = could_win(s, k, 1);
+    if (ordinary + odd == 0)
+        return BPCN_OK;
+    bpcn_status status = place_enter(s, k, &p);
+    if (status == BPCN_OK)
+        status = search_place(s, &p, could_win(s, k, 1), 0, 0);
+    if (status == BPCN_OK)
+        status = search_place(s, &p, could_win(s, k, 0), 0, 1);
+    if (status == BPCN_OK)
+        status = polish_won(s, &p);
+    place_leave(s, &p);
     return status;
 }
+
+static bpcn_status search_heaviest(struct search *s, size_t k)
+{
+    struct place p = {0};
+    size_t n = s->r->request->n;
+    bpcn_status status = place_enter(s, k, &p);
+    memcpy(s->subset, s->r->rows->all, n * sizeof *s->subset);
+    if (status == BPCN_OK)
+        status = search_place(s, &p, n, 1, 0);
+    place_leave(s, &p);
+    return status;
+}
+
+/* Under the mixture, the rows that no particle decides alone. */
+static bpcn_status polish_undecided(struct search *s)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < s->r->request->n; i++)
+        if (!s->r->decided[i])
+            s->subset[rows++] = i;
+    return polish_rows(s, &s->r->mixture, NULL, rows);
+}
+
+/* The codes of all rows: in the heaviest particle, in the others, then under the mixture. */
+static bpcn_status search_all(struct search *s)
+{
+    struct reading *r = s->r;
+    size_t first = model_heaviest(r->model);
+    bpcn_status status = search_heaviest(s, first);
+    if (status == BPCN_OK)
+        allow(s);
+    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
+        if (k != first)
+            status = search_other(s, k);
+    if (status == BPCN_OK)
+        status = ready_mixture(r);
+    if (status != BPCN_OK)
+        return status;
+    memcpy(r->rows->extra, s->extra, r->request->n * sizeof *s->extra);
+    memset(r->rows->leak, 0, r->request->n * sizeof *r->rows->leak);
+    size_t settled = settle(r, &r->mixture);
+    for (size_t i = 0; i < r->request->n; i++)
+        r->outcome[i].evaluations += settled;
+    return polish_undecided(s);
+}
+
+/* ---- the paper's rounds with our minimiser */
+
+/* All rows again, in the particles that decide them. */
+static bpcn_status polish_all(struct search *s)
+{
+    bpcn_status status = BPCN_OK;
+    for (size_t k = 0; status == BPCN_OK && k < s->r->model->options.particles; k++) {
+        struct place p = {0};
+        size_t rows = 0;
+        for (size_t i = 0; i < s->r->request->n; i++)
+            if (s->r->decided[i] && s->r->particle[i] == k)
+                s->subset[rows++] = i;
+        if (rows == 0)
+            continue;
+        status = place_enter(s, k, &p);
+        if (status == BPCN_OK)
+            status = polish_rows(s, &p.energy, &p.curvature, rows);
+        place_leave(s, &p);
+    }
+    return status == BPCN_OK ? polish_undecided(s) : status;
+}
+
+/* Best code, best observation, until neither moves. */
+static bpcn_status iterate_modes(struct search *s)
+{
+    struct reading *r = s->r;
+    size_t entries = r->request->n * r->model->width[0];
+    real *before = alloc_zeroed(entries, sizeof *before);
+    bpcn_status status = before ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        memcpy(before, r->x, entries * sizeof *before);
+    for (size_t round = 1; status == BPCN_OK && round < r->model->options.rounds; round++) {
+        double moved = 0;
+        answer(r, 1);
+        look_at_answers(r);
+        for (size_t j = 0; j < entries; j++)
+            moved = fmax(moved, fabs((double)(r->answers[j] - before[j])));
+        if (moved <= 1e-4)
+            break;
+        memcpy(before, r->answers, entries * sizeof *before);
+        status = polish_all(s);
+    }
+    free(before);
+    return status;
+}
+
+/* ---- the read */
 
 /* Energies of rows that one particle decides, as those of the mixture: with its weight. */
-static void count_weights(struct reader *r)
+static void count_weights(struct reading *r)
 {
     for (size_t i = 0; i < r->request->n; i++)
         if (r->decided[i])
             r->outcome[i].energy -= r->model->log_weights[r->particle[i]];
 }
 
-/* The particles but the heaviest: roughly, which tells whether one of them wins, and exactly where one does. */
-static bpcn_status search_others(struct reader *r, struct search *s, struct trial *t, size_t heaviest)
+static bpcn_status our_read(struct reading *r)
 {
-    bpcn_status status = BPCN_OK;
-    allow(r, t);
-    s->rough = 1;
-    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
-        if (k != heaviest)
-            status = search_particle(r, s, t, k, 0);
-    s->rough = 0;
-    memcpy(r->problem->extra, t->extra, r->request->n * sizeof *t->extra);
-    memset(r->problem->leak, 0, r->request->n * sizeof *r->problem->leak);
-    for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++) {
-        size_t rows = 0;
-        for (size_t i = 0; k != heaviest && i < r->request->n; i++)
-            if (r->particle[i] == k)
-                t->subset[rows++] = i;
-        status = polish_rows(r, s, t, &r->model->particles[k], rows);
-    }
-    return status;
-}
-
-/* The codes of all rows: in the heaviest particle, in the others, then under the mixture. */
-static bpcn_status infer(struct reader *r, struct search *s, struct trial *t)
-{
-    size_t heaviest = model_heaviest(r->model);
-    bpcn_status status = search_particle(r, s, t, heaviest, 1);
-    if (status == BPCN_OK)
-        status = search_others(r, s, t, heaviest);
-    if (status != BPCN_OK)
-        return status;
-    size_t settled = reader_settle(r, r->problem->weighing);
-    for (size_t i = 0; i < r->request->n; i++)
-        r->outcome[i].evaluations += settled;
-    return polish(r, s, t, 0);
-}
-
-/* The paper's rounds with our minimiser: best code, best observation, until neither moves. */
-static bpcn_status iterate_modes(struct reader *r, struct search *s, struct trial *t)
-{
-    size_t entries = r->request->n * r->model->width[0];
-    real *before = alloc_zeroed(entries, sizeof *before);
-    bpcn_status status = before ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t round = 1; status == BPCN_OK && round < r->model->options.rounds; round++) {
-        double moved = 0;
-        memcpy(before, r->x, entries * sizeof *before);
-        reader_answer(r, 1);
-        for (size_t j = 0; j < entries; j++)
-            moved = fmax(moved, fabs((double)(r->x[j] - before[j])));
-        if (moved <= 1e-4)
-            break;
-        if (r->problem->inner != NULL)
-            inner_aim(r->problem->inner, r->problem->x0);
-        status = polish(r, s, t, 1);
-    }
-    free(before);
-    return status;
-}
-
-static bpcn_status search(struct reader *r)
-{
-    struct trial t = {0};
     const bpcn_read_options *o = &r->request->options;
-    int integrated = objective_of(r->model, o) != BPCN_OBJECTIVE_PAPER, masked = r->request->known != NULL;
-    struct search s = {.reader = r, .given = integrated && o->noise > 0 ? o->noise * o->noise : 0};
-    int homotopy = masked && r->model->options.activation == BPCN_RELU;
-    s.plan = integrated && o->noise < 0 && !homotopy ? ESTIMATE : ANNEAL;
+    int integrated = r->objective.integrated, masked = r->request->known != NULL;
+    int kinked = activation_of(r->model->options.activation)->kinked;
+    struct search s = {.r = r, .masks = masks_of(r), .given = integrated && o->noise > 0 ? o->noise * o->noise : 0};
+    s.estimate = integrated && o->noise < 0 && !(masked && kinked);
     bpcn_status status = BPCN_NO_MEMORY;
-    if (norms_create(&s.norms, r->model) == 0 && trial_create(&t, r->request->n, r->model->code_dim) == 0) {
-        s.settled = t.settled;
-        s.fragment = t.fragment;
-        status = infer(r, &s, &t);
-    }
-    if (status == BPCN_OK && !integrated && !masked && r->request->answers != NULL)
-        status = iterate_modes(r, &s, &t);
+    if (search_create(&s, r->request->n, r->model->code_dim) == 0)
+        status = search_all(&s);
+    if (status == BPCN_OK && !integrated && !masked && r->answers != NULL)
+        status = iterate_modes(&s);
     if (status == BPCN_OK)
         count_weights(r);
-    preconditioner_free(s.preconditioner);
-    inner_free(r->problem->inner);
-    r->problem->inner = NULL;
-    trial_free(&t);
-    norms_free(&s.norms);
+    search_free(&s);
     return status;
 }
 
-bpcn_status core_read(const struct model *model, const struct read_request *request)
+bpcn_status read_rows(const struct shard *shard, struct team *team, const struct read_request *request)
 {
-    struct reader r;
+    struct reading r;
+    const struct model *model = shard->model;
     int adam = model->options.minimizer == BPCN_ADAM;
-    bpcn_status status = BPCN_NO_MEMORY;
-    if (reader_create(&r, model, request) == 0)
-        status = adam ? paper_read(&r) : search(&r);
+    bpcn_status status = reading_create(&r, shard, team, request);
+    if (status == BPCN_OK)
+        status = adam ? paper_read(&r) : our_read(&r);
     for (size_t i = 0; status == BPCN_OK && i < request->n; i++)
         if (!isfinite(r.outcome[i].energy))
             status = BPCN_NUMERIC;
-    if (status == BPCN_OK) {
-        if (!adam)
-            reader_settle(&r, &the_density);
-        if (request->info != NULL)
-            reader_report(&r);
-        if (request->codes != NULL)
-            memcpy(request->codes, r.codes, request->n * model->code_dim * sizeof *r.codes);
-        if (request->answers != NULL) {
-            int noisy = objective_of(model, &request->options) != BPCN_OBJECTIVE_PAPER && request->options.noise > 0;
-            if (!adam)
-                reader_answer(&r, noisy || request->known == NULL);
-            memcpy(request->answers, r.x, request->n * model->width[0] * sizeof *r.x);
-        }
-    }
-    reader_free(&r);
+    if (status == BPCN_OK && !adam)
+        settle(&r, &r.density);
+    if (status == BPCN_OK && !adam && r.answers != NULL)
+        answer(&r, request->known == NULL || (r.objective.integrated && request->options.noise > 0));
+    if (status == BPCN_OK && request->codes != NULL)
+        memcpy(request->codes, r.codes, request->n * model->code_dim * sizeof *r.codes);
+    if (status == BPCN_OK && request->info != NULL)
+        report(&r);
+    reading_free(&r);
     return status;
 }

@@ -1,5 +1,5 @@
 /* sample: ancestral samples with the weights at their means (compiled per precision). */
-#include "core_real.h"
+#include "read.h"
 
 #include "activation.h"
 #include "alloc.h"
@@ -51,7 +51,7 @@ static void sample_one(const struct model *model, uint64_t stream, struct sample
     memcpy(out, s->x, model->width[0] * sizeof *out);
 }
 
-bpcn_status core_sample(const struct model *model, size_t n, uint64_t draw, void *out)
+bpcn_status sample(const struct model *model, size_t n, uint64_t draw, void *out)
 {
     size_t widest = 0;
     for (size_t l = 0; l <= model->options.layers; l++)

@@ -3,7 +3,6 @@
 
 #include "alloc.h"
 #include "core.h"
-#include "discount.h"
 #include "error.h"
 #include "log_record.h"
 #include "store_bytes.h"
@@ -58,7 +57,7 @@ static void put_word(struct outlet *out, uint64_t word)
 
 static void put_payload(struct outlet *out, const struct model *model, const struct change *change)
 {
-    size_t particles = model->options.particles, size = model->options.precision == BPCN_FLOAT64 ? 8 : 4;
+    size_t particles = model->options.particles, size = real_size(model);
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
@@ -132,47 +131,16 @@ bpcn_status log_sync(struct log *log)
 
 /* ---- repeating */
 
-int memory_keep_note(bpcn_memory *memory, const void *note, size_t bytes)
+/* Made as it was made before: by the same call, of what the record holds. */
+static bpcn_status repeat(struct contents *contents, struct editor *editor, const struct change *change)
 {
-    void *copy = bytes > 0 ? alloc_zeroed(1, bytes) : NULL;
-    if (bytes > 0 && copy == NULL)
-        return -1;
-    if (bytes > 0)
-        memcpy(copy, note, bytes);
-    free(memory->note);
-    memory->note = copy;
-    memory->note_bytes = bytes;
-    return 0;
-}
-
-/* root_real of every layer, which repeated writes leave alone: only inference needs it. */
-static void refresh(struct model *model)
-{
-    for (size_t n = 0; n < model->options.particles; n++)
-        for (size_t l = 0; l < model->options.layers; l++)
-            core_for(model)->refresh_root(&model->particles[n].layer[l]);
-}
-
-static bpcn_status repeat(bpcn_memory *memory, const struct change *change, int *stale)
-{
-    const struct core *core = core_for(memory->model);
-    switch (change->kind) {
-    case CHANGE_WRITE:
-        *stale = 1;
-        return core->repeat_write(memory->model, change);
-    case CHANGE_DELETE:
-        return core->repeat_remove(memory->model, change);
-    case CHANGE_FORGET:
-        return core->forget(memory->model, change->beta);
-    case CHANGE_DISCOUNT:
-        return model_discount(memory->model, change->beta);
-    case CHANGE_NOTE:
-        return memory_keep_note(memory, change->note, change->note_bytes) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
-    case CHANGE_MINIMIZER:
-        memory->model->options.minimizer = change->minimizer;
-        break;
-    }
-    return BPCN_OK;
+    const struct core *core = core_for(contents->model);
+    if (change->kind == CHANGE_NOTE && contents_keep_note(contents, change->note, change->note_bytes) != 0)
+        return BPCN_NO_MEMORY;
+    bpcn_status status = core->ready(editor, change->kind);
+    if (status == BPCN_OK)
+        core->make(editor, change);
+    return status;
 }
 
 static bpcn_status damaged(const struct log *log, const char *what)
@@ -256,7 +224,7 @@ static bpcn_status read_record(struct log *log, uint64_t length, struct record *
 }
 
 static bpcn_status replay_record(struct log *log, const struct record *record, unsigned char *payload,
-                                 bpcn_memory *memory, int *stale)
+                                 struct contents *contents, struct editor *editor)
 {
     struct change change;
     const char *what;
@@ -264,10 +232,10 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return damaged(log, "its sequence number is wrong");
     if (record->synced > log->records || record->synced < log->synced)
         return damaged(log, "its count of synced records is wrong");
-    bpcn_status status = change_decode(memory->model, record, payload, &change, &what);
+    bpcn_status status = change_decode(contents->model, record, payload, &change, &what);
     if (status != BPCN_OK)
         return damaged(log, what);
-    status = repeat(memory, &change, stale);
+    status = repeat(contents, editor, &change);
     if (status != BPCN_OK)
         return fail(status, "out of memory");
     log->last = log->end;
@@ -277,19 +245,21 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
     return BPCN_OK;
 }
 
-bpcn_status log_replay(struct log *log, uint64_t length, bpcn_memory *memory)
+bpcn_status log_replay(struct log *log, uint64_t length, struct contents *contents)
 {
-    bpcn_status status = BPCN_OK;
-    int whole = 1, stale = 0;
+    const struct core *core = core_for(contents->model);
+    struct shard shard = {.model = contents->model};
+    struct editor *editor = core->edit(&shard, NULL, 1);
+    bpcn_status status = editor != NULL ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    int whole = 1;
     while (status == BPCN_OK && whole && log->end < length) {
         struct record record;
         unsigned char *payload = NULL;
         status = read_record(log, length, &record, &payload, &whole);
         if (status == BPCN_OK && whole)
-            status = replay_record(log, &record, payload, memory, &stale);
+            status = replay_record(log, &record, payload, contents, editor);
         free(payload);
     }
-    if (stale)
-        refresh(memory->model);
+    core->done(editor);
     return status == BPCN_OK && !whole ? torn_or_damaged(log, length) : status;
 }

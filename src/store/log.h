@@ -6,8 +6,9 @@
 #ifndef BPCN_LOG_H
 #define BPCN_LOG_H
 
+#include "change.h"
+#include "contents.h"
 #include "file.h"
-#include "memory.h"
 
 enum { RECORD_BYTES = 48, RECORD_END_BYTES = 8 }; /* before and after a record's payload */
 
@@ -37,9 +38,6 @@ int log_cut(struct log *log, uint64_t end);
 
 /* Repeats all records of a file of the given length. A torn end stays in the file, its size in
    log->dropped. */
-bpcn_status log_replay(struct log *log, uint64_t length, bpcn_memory *memory);
-
-/* A memory's note, copied. -1 when out of memory. */
-int memory_keep_note(bpcn_memory *memory, const void *note, size_t bytes);
+bpcn_status log_replay(struct log *log, uint64_t length, struct contents *contents);
 
 #endif

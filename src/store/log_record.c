@@ -12,10 +12,7 @@ enum { AT_MARK = 0, AT_KIND = 4, AT_OFFSET = 8, AT_SEQUENCE = 16, AT_SYNCED = 24
 
 static const uint32_t record_mark = 0x474f4c42; /* "BLOG" */
 
-static size_t real_size(const struct model *model)
-{
-    return model->options.precision == BPCN_FLOAT64 ? 8 : 4;
-}
+enum { MOST_ROWS = 1024 }; /* of one record */
 
 static uint32_t header_checksum(const unsigned char *header, uint32_t salt)
 {
@@ -118,7 +115,7 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
 {
     size_t particles = model->options.particles;
     uint64_t rows = bytes < 8 ? 0 : get64(payload);
-    if (rows < 1 || rows > BPCN_MAX_BLOCK)
+    if (rows < 1 || rows > MOST_ROWS)
         return "its number of rows cannot be";
     change->rows = (size_t)rows;
     if (change_bytes(model, change) != bytes)

@@ -5,6 +5,7 @@
 #include "store.h"
 
 #include "alloc.h"
+#include "empty.h"
 #include "error.h"
 #include "log.h"
 #include "log_record.h"
@@ -21,7 +22,6 @@
 enum { SMALLEST_LIMIT = 1 << 20 }; /* bytes of log below which no checkpoint is made by itself */
 
 struct store {
-    bpcn_memory *memory; /* whose file it is */
     struct place place;
     struct log log; /* with the open and locked file; fd = -1 for a reader */
     uint64_t generation;
@@ -31,6 +31,7 @@ struct store {
     uint64_t handled;  /* records up to the last store_finish */
     bpcn_sync sync;
     int read_only;
+    int made;         /* there was no file before */
     int broken;       /* the file may not be what we think: it is written no more */
     int suspect;      /* the last record may have spoilt the state */
     size_t last_rows; /* that it wrote */
@@ -39,17 +40,17 @@ struct store {
 /* ---- reading a file, in whatever way it was opened */
 
 /* No sequence of records may lead to a state that no snapshot may hold. */
-static bpcn_status check_replayed(const bpcn_memory *memory)
+static bpcn_status check_replayed(const struct contents *contents)
 {
     char reason[256];
-    if (state_check(memory) == BPCN_OK)
+    if (state_check(contents) == BPCN_OK)
         return BPCN_OK;
-    snprintf(reason, sizeof reason, "%s", bpcn_memory_error(NULL));
+    snprintf(reason, sizeof reason, "%s", bpcn_error());
     return fail(BPCN_CORRUPT, "the log leads to a state that cannot be: %s", reason);
 }
 
-/* Everything of an open file: memory->model and note, the log at its end, the header. */
-static bpcn_status read_all(struct log *log, const char *path, bpcn_memory *memory, struct header *header)
+/* Everything of an open file: contents, the log at its end, the header. */
+static bpcn_status read_all(struct log *log, const char *path, struct contents *contents, struct header *header)
 {
     struct file_status is;
     const struct file_ops *ops = log->file.ops;
@@ -63,21 +64,13 @@ static bpcn_status read_all(struct log *log, const char *path, bpcn_memory *memo
         return fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
     bpcn_status status = snapshot_header(&log->file, path, is.length, header);
     if (status == BPCN_OK)
-        status = snapshot_read(&log->file, path, header, memory);
+        status = snapshot_read(&log->file, path, header, contents);
     if (status != BPCN_OK)
         return status;
     log->salt = header->salt;
     log->start = log->end = header->snapshot;
-    status = log_replay(log, is.length, memory);
-    return status == BPCN_OK && log->records > 0 ? check_replayed(memory) : status;
-}
-
-static void forget_contents(bpcn_memory *memory)
-{
-    model_free(memory->model);
-    free(memory->note);
-    memory->model = NULL;
-    memory->note = NULL;
+    status = log_replay(log, is.length, contents);
+    return status == BPCN_OK && log->records > 0 ? check_replayed(contents) : status;
 }
 
 static void fill_info(const struct header *header, uint64_t length, const struct log *log, bpcn_file_info *info)
@@ -85,7 +78,6 @@ static void fill_info(const struct header *header, uint64_t length, const struct
     *info = (bpcn_file_info){.size = sizeof *info,
                              .version = STORE_VERSION,
                              .generation = header->generation,
-                             .options = header->options,
                              .writes = header->writes,
                              .forgets = header->forgets,
                              .deletes = header->deletes,
@@ -104,7 +96,7 @@ static bpcn_status open_to_read(const struct file_ops *ops, const char *path, st
     return BPCN_OK;
 }
 
-bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info)
+bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options)
 {
     struct file_status is;
     struct header header;
@@ -119,50 +111,49 @@ bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_fil
     else
         status = snapshot_header(&none.file, path, is.length, &header);
     file_close(&none.file);
-    if (status == BPCN_OK)
-        fill_info(&header, is.length, &none, info);
-    return status;
-}
-
-bpcn_status store_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info)
-{
-    struct header header;
-    struct log log = {.file = {ops, -1}};
-    bpcn_memory *m = alloc_zeroed(1, sizeof *m);
-    if (m == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    bpcn_status status = open_to_read(ops, path, &log.file);
-    if (status == BPCN_OK)
-        status = read_all(&log, path, m, &header);
-    file_close(&log.file);
-    free(log.buffer);
-    if (status != BPCN_OK) {
-        bpcn_memory_free(m);
+    if (status != BPCN_OK)
         return status;
-    }
-    if (info != NULL) {
-        state_header(m, header.generation, &header); /* the state after the log, and the snapshot's length */
-        header.snapshot = log.start;
-        fill_info(&header, log.end + log.dropped, &log, info);
-    }
-    *memory = m;
+    fill_info(&header, is.length, &none, info);
+    *options = header.options;
     return BPCN_OK;
 }
 
-bpcn_status store_save(const struct file_ops *ops, const bpcn_memory *memory, const char *path)
+bpcn_status store_load(const struct file_ops *ops, const char *path, struct contents *contents, bpcn_file_info *info)
+{
+    struct header header;
+    struct log log = {.file = {ops, -1}};
+    *contents = (struct contents){NULL, NULL, 0};
+    bpcn_status status = open_to_read(ops, path, &log.file);
+    if (status == BPCN_OK)
+        status = read_all(&log, path, contents, &header);
+    file_close(&log.file);
+    free(log.buffer);
+    if (status != BPCN_OK) {
+        contents_free(contents);
+        return status;
+    }
+    if (info != NULL) {
+        state_header(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
+        header.snapshot = log.start;
+        fill_info(&header, log.end + log.dropped, &log, info);
+    }
+    return BPCN_OK;
+}
+
+bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path)
 {
     struct place place;
     struct header header;
     struct file old = {ops, -1}, file = {ops, -1};
     int moved;
     bpcn_status status = place_find(path, &place);
-    if (status == BPCN_OK && state_check(memory) != BPCN_OK)
+    if (status == BPCN_OK && state_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
     if (status == BPCN_OK)
         status = place_lock(ops, &place, O_RDONLY, &old);
     if (status != BPCN_OK)
         return status;
-    status = place_replace(&place, &old, memory, 0, &file, &header, &moved);
+    status = place_replace(&place, &old, contents, 0, &file, &header, &moved);
     file_close(&file);
     file_close(&old);
     return status;
@@ -170,18 +161,14 @@ bpcn_status store_save(const struct file_ops *ops, const bpcn_memory *memory, co
 
 /* ---- changes */
 
-static bpcn_status commit(void *journal, const struct change *change)
+bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change)
 {
-    struct store *store = journal;
-    if (store->read_only && change->kind == CHANGE_MINIMIZER)
-        return BPCN_OK; /* how this reader reads, not a change of the memory */
-    bpcn_status status = store_begin(store);
-    if (status != BPCN_OK)
+    bpcn_status status = store_begin(store, change->kind);
+    if (store == NULL || store->read_only || status != BPCN_OK)
         return status;
-    const bpcn_memory *memory = store->memory;
-    if (!change_sound(memory->model, change))
+    if (!change_sound(contents->model, change))
         return fail(BPCN_NUMERIC, "a code is not finite");
-    status = log_append(&store->log, memory->model, change, &store->broken);
+    status = log_append(&store->log, contents->model, change, &store->broken);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
@@ -191,10 +178,10 @@ static bpcn_status commit(void *journal, const struct change *change)
     return status;
 }
 
-bpcn_status store_begin(const struct store *store)
+bpcn_status store_begin(const struct store *store, enum change_kind kind)
 {
     if (store != NULL && store->read_only)
-        return fail(BPCN_READ_ONLY, "the memory was opened read-only");
+        return kind == CHANGE_MINIMIZER ? BPCN_OK : fail(BPCN_READ_ONLY, "the memory was opened read-only");
     if (store != NULL && store->broken)
         return fail(BPCN_IO,
                     "an earlier write or sync of %s failed: no more is written to it; save elsewhere or open "
@@ -213,69 +200,56 @@ bpcn_status store_refuse_set(const struct store *store)
 
 bpcn_status store_sync(struct store *store)
 {
-    bpcn_status status = store_begin(store);
+    bpcn_status status = store_begin(store, CHANGE_WRITE);
     if (status == BPCN_OK)
         status = log_sync(&store->log);
     store->broken |= status != BPCN_OK;
     return status;
 }
 
-static void attach(bpcn_memory *memory, struct store *store)
+/* Takes the last record out of the file and the contents back to what the file then holds. */
+static bpcn_status take_back(struct store *store, struct contents *contents)
 {
-    memory->store = store;
-    store->memory = memory;
-    memory->model->commit = commit;
-    memory->model->journal = store;
-}
-
-/* Takes the last record out of the file and the memory back to what the file then holds. */
-static bpcn_status take_back(bpcn_memory *memory)
-{
-    struct store *store = memory->store;
     struct log log = {.file = store->log.file};
     struct header header;
-    bpcn_memory before = {0};
+    struct contents before = {NULL, NULL, 0};
     store->broken = 1; /* until the memory is whole again */
     if (log_cut(&store->log, store->log.last) != 0)
         return fail_io("cut", store->place.path);
     bpcn_status status = read_all(&log, store->place.path, &before, &header);
     free(log.buffer);
     if (status != BPCN_OK) {
-        forget_contents(&before);
+        contents_free(&before);
         return status;
     }
-    before.model->options.threads = memory->model->options.threads;
-    forget_contents(memory);
-    memory->model = before.model;
-    memory->note = before.note;
-    attach(memory, store);
+    before.model->options.threads = contents->model->options.threads;
+    contents_free(contents);
+    *contents = before;
     store->log.records = store->log.synced = store->handled = log.records;
     store->log.last = log.last;
     store->broken = 0;
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
 }
 
-static void checkpoint_when_due(bpcn_memory *memory)
+static void checkpoint_when_due(struct store *store, const struct contents *contents)
 {
-    struct store *store = memory->store;
     uint64_t bytes = store->log.end - store->log.start;
     if (bytes < store->limit || store->limit == UINT64_MAX)
         return;
     uint64_t limit = store->limit;
-    if (store_checkpoint(memory) != BPCN_OK) /* the log has everything: try again later */
+    if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
         store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
 }
 
-bpcn_status store_finish(bpcn_memory *memory, bpcn_status status, size_t *lost)
+bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
 {
-    struct store *store = memory != NULL ? memory->store : NULL;
     if (store == NULL || store->log.records == store->handled)
         return status;
     store->handled = store->log.records;
-    if (store->suspect && state_check(memory) != BPCN_OK) {
+    if (store->suspect && state_check(contents) != BPCN_OK) {
         if (lost != NULL)
             *lost = store->last_rows;
-        return take_back(memory);
+        return take_back(store, contents);
     }
     store->suspect = 0;
     if (store->sync == BPCN_SYNC_CALL && !store->broken) {
@@ -283,24 +257,23 @@ bpcn_status store_finish(bpcn_memory *memory, bpcn_status status, size_t *lost)
         status = synced != BPCN_OK ? synced : status;
     }
     if (status == BPCN_OK)
-        checkpoint_when_due(memory);
+        checkpoint_when_due(store, contents);
     return status;
 }
 
-bpcn_status store_checkpoint(bpcn_memory *memory)
+bpcn_status store_checkpoint(struct store *store, const struct contents *contents)
 {
-    struct store *store = memory->store;
     struct file file;
     struct header header;
     int moved;
-    bpcn_status status = store_begin(store);
-    if (status == BPCN_OK && state_check(memory) != BPCN_OK)
+    bpcn_status status = store_begin(store, CHANGE_WRITE);
+    if (status == BPCN_OK && state_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
     if (status == BPCN_OK && file_is_at(&store->log.file, store->place.path) != 1)
         return fail(BPCN_IO, "%s is not the file that was opened: somebody moved or replaced it", store->place.path);
     if (status != BPCN_OK)
         return status;
-    status = place_replace(&store->place, &store->log.file, memory, store->generation + 1, &file, &header, &moved);
+    status = place_replace(&store->place, &store->log.file, contents, store->generation + 1, &file, &header, &moved);
     if (status != BPCN_OK) {
         store->broken |= moved; /* what we hold open may be at the path no more */
         return status;
@@ -327,10 +300,22 @@ bpcn_status store_close(struct store *store)
     return status;
 }
 
+void store_abandon(struct store *store)
+{
+    if (store == NULL)
+        return;
+    const struct file_ops *ops = store->log.file.ops;
+    store->broken = 1; /* nothing of it is to be synced */
+    if (store->made)
+        ops->remove(ops->context, store->place.path);
+    store_close(store);
+}
+
 /* ---- opening */
 
 /* Makes an empty memory and its file. */
-static bpcn_status create(struct store *store, const bpcn_options *options, bpcn_memory *memory, struct header *header)
+static bpcn_status create(struct store *store, const bpcn_options *options, struct contents *contents,
+                          struct header *header)
 {
     struct file none = store->log.file, file;
     bpcn_options checked;
@@ -338,13 +323,14 @@ static bpcn_status create(struct store *store, const bpcn_options *options, bpcn
     bpcn_status status = options_check(options, &checked);
     if (status != BPCN_OK)
         return status;
-    memory->model = model_create(&checked);
+    contents->model = model_create(&checked);
     store->log.buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
-    if (memory->model == NULL || store->log.buffer == NULL)
+    if (contents->model == NULL || store->log.buffer == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
-    status = place_replace(&store->place, &none, memory, 0, &file, header, &moved);
+    status = place_replace(&store->place, &none, contents, 0, &file, header, &moved);
     if (status != BPCN_OK)
         return status;
+    store->made = 1;
     store->log.file = file;
     store->log.salt = header->salt;
     store->log.start = store->log.end = header->snapshot;
@@ -363,18 +349,18 @@ static bpcn_status recover(struct log *log)
 }
 
 static bpcn_status open_to_write(struct store *store, const struct file_ops *ops, const bpcn_options *options,
-                                 bpcn_memory *memory, struct header *header)
+                                 struct contents *contents, struct header *header)
 {
     bpcn_status status = place_lock(ops, &store->place, O_RDWR, &store->log.file);
     if (status != BPCN_OK)
         return status;
     if (store->log.file.fd < 0) {
         if (options != NULL)
-            return create(store, options, memory, header);
+            return create(store, options, contents, header);
         errno = ENOENT;
         return fail_io("open", store->place.path);
     }
-    status = read_all(&store->log, store->place.path, memory, header);
+    status = read_all(&store->log, store->place.path, contents, header);
     if (status == BPCN_OK)
         status = recover(&store->log);
     if (status == BPCN_OK)
@@ -382,38 +368,36 @@ static bpcn_status open_to_write(struct store *store, const struct file_ops *ops
     return status;
 }
 
-static bpcn_status open_only_to_read(struct store *store, const struct file_ops *ops, bpcn_memory *memory,
+static bpcn_status open_only_to_read(struct store *store, const struct file_ops *ops, struct contents *contents,
                                      struct header *header)
 {
     bpcn_status status = open_to_read(ops, store->place.path, &store->log.file);
     if (status == BPCN_OK)
-        status = read_all(&store->log, store->place.path, memory, header);
+        status = read_all(&store->log, store->place.path, contents, header);
     file_close(&store->log.file); /* the memory is as it was now, whatever a writer does next */
     return status;
 }
 
 bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_open_options *options,
-                       bpcn_memory **memory)
+                       struct contents *contents, struct store **opened)
 {
     struct header header;
-    bpcn_memory *m = alloc_zeroed(1, sizeof *m);
     struct store *store = alloc_zeroed(1, sizeof *store);
-    if (m == NULL || store == NULL) {
-        free(m);
-        free(store);
+    *contents = (struct contents){NULL, NULL, 0};
+    *opened = NULL;
+    if (store == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
-    }
     store->log.file = (struct file){ops, -1};
     store->log.path = store->place.path;
     store->read_only = options->read_only;
     bpcn_status status = place_find(path, &store->place);
     if (status == BPCN_OK)
-        status = options->read_only ? open_only_to_read(store, ops, m, &header)
-                                    : open_to_write(store, ops, options->create, m, &header);
+        status = options->read_only ? open_only_to_read(store, ops, contents, &header)
+                                    : open_to_write(store, ops, options->create, contents, &header);
     if (status != BPCN_OK) {
         store->broken = 1; /* nothing of it is to be synced */
         store_close(store);
-        bpcn_memory_free(m);
+        contents_free(contents);
         return status;
     }
     store->generation = header.generation;
@@ -424,17 +408,15 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     if (options->checkpoint_bytes > 0)
         store->limit = options->checkpoint_bytes;
     if (options->threads > 0)
-        m->model->options.threads = options->threads;
-    attach(m, store);
-    *memory = m;
+        contents->model->options.threads = options->threads;
+    *opened = store;
     return BPCN_OK;
 }
 
-void store_info(const bpcn_memory *memory, bpcn_file_info *info)
+void store_info(const struct store *store, const struct contents *contents, bpcn_file_info *info)
 {
-    const struct store *store = memory->store;
     struct header header;
-    state_header(memory, store->generation, &header);
+    state_header(contents, store->generation, &header);
     header.snapshot = store->log.start;
     fill_info(&header, store->log.end, &store->log, info);
     info->replayed = store->replayed;

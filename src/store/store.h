@@ -6,20 +6,25 @@
 #ifndef BPCN_STORE_H
 #define BPCN_STORE_H
 
+#include "change.h"
+#include "contents.h"
 #include "file.h"
-#include "memory.h"
 
 struct store;
 
-/* ---- for memory.c and inspect.c: all do nothing for a memory without a file (store = NULL) */
+/* ---- changes: all do nothing for a memory without a file (store = NULL) */
 
-/* Whether the memory may be changed at all: asked before work is put into a change. */
-bpcn_status store_begin(const struct store *store);
+/* Whether the memory may be changed so: asked before work is put into a change. Which minimiser reads is a reader's own
+   affair. */
+bpcn_status store_begin(const struct store *store, enum change_kind kind);
 
-/* Ends a call that may have changed the memory and came to `status`: makes the changes durable as
-   the caller asked for. A change that spoilt the memory (its numbers overflowed) is taken back,
-   from the file too, and *lost (may be NULL) says how many rows that were. */
-bpcn_status store_finish(bpcn_memory *memory, bpcn_status status, size_t *lost);
+/* Puts a change of the contents into the log, before it is made. */
+bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change);
+
+/* Ends a call that may have changed the contents and came to `status`: makes the changes durable as
+   the caller asked for. A change that spoilt them (numbers overflowed) is taken back, from the file too: the contents
+   are then new ones, and *lost (may be NULL) says how many rows that were. */
+bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost);
 
 /* Refuses to set parameters of a memory that lives in a file. */
 bpcn_status store_refuse_set(const struct store *store);
@@ -27,16 +32,20 @@ bpcn_status store_refuse_set(const struct store *store);
 /* Syncs what is not yet durable and lets go of the file. */
 bpcn_status store_close(struct store *store);
 
-/* ---- behind the public functions */
+/* Lets go of a file that was opened for nothing: one that was made for this is removed. */
+void store_abandon(struct store *store);
 
-/* options complete and checked; info may be NULL. */
+/* ---- files. Structs are complete, in our layout */
+
+/* Fills the contents; after a failure there are none, and no store. */
 bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_open_options *options,
-                       bpcn_memory **memory);
-bpcn_status store_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info);
-bpcn_status store_save(const struct file_ops *ops, const bpcn_memory *memory, const char *path);
-bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info);
-bpcn_status store_checkpoint(bpcn_memory *memory);
+                       struct contents *contents, struct store **store);
+/* info may be NULL. */
+bpcn_status store_load(const struct file_ops *ops, const char *path, struct contents *contents, bpcn_file_info *info);
+bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path);
+bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options);
+bpcn_status store_checkpoint(struct store *store, const struct contents *contents);
 bpcn_status store_sync(struct store *store);
-void store_info(const bpcn_memory *memory, bpcn_file_info *info);
+void store_info(const struct store *store, const struct contents *contents, bpcn_file_info *info);
 
 #endif

@@ -235,7 +235,7 @@ static bpcn_status check_fixed(const unsigned char *bytes)
 
 static void decode_options(const unsigned char *bytes, bpcn_options *o)
 {
-    *o = bpcn_options_default();
+    bpcn_options_default(o, sizeof *o);
     o->dim = get32(bytes + AT_DIM);
     o->layers = get32(bytes + AT_LAYERS);
     for (size_t l = 0; l < o->layers && l < BPCN_MAX_LAYERS; l++)
@@ -268,7 +268,7 @@ static bpcn_status check_options(bpcn_options *options)
         status = fail(BPCN_INVALID, "sigma_data is 0");
     if (status == BPCN_OK)
         return BPCN_OK;
-    snprintf(reason, sizeof reason, "%s", bpcn_memory_error(NULL));
+    snprintf(reason, sizeof reason, "%s", bpcn_error());
     return fail(BPCN_CORRUPT, "the header is wrong: %s", reason);
 }
 

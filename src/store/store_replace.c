@@ -138,7 +138,7 @@ static bpcn_status follow_old(const struct place *place, const struct file *old,
     return BPCN_OK;
 }
 
-bpcn_status place_replace(const struct place *place, const struct file *old, const bpcn_memory *memory,
+bpcn_status place_replace(const struct place *place, const struct file *old, const struct contents *contents,
                           uint64_t generation, struct file *file, struct header *header, int *moved)
 {
     const struct file_ops *ops = old->ops;
@@ -148,7 +148,7 @@ bpcn_status place_replace(const struct place *place, const struct file *old, con
         return status;
     status = follow_old(place, old, file);
     if (status == BPCN_OK)
-        status = snapshot_write(memory, generation, file, place->temporary, header);
+        status = snapshot_write(contents, generation, file, place->temporary, header);
     if (status == BPCN_OK && file_sync(file) != 0)
         status = fail_io("sync", place->temporary);
     if (status == BPCN_OK) {

@@ -3,7 +3,7 @@
 #define BPCN_STORE_REPLACE_H
 
 #include "file.h"
-#include "memory.h"
+#include "contents.h"
 #include "store_format.h"
 
 enum { PLACE_BYTES = 4096 };
@@ -24,7 +24,7 @@ bpcn_status place_lock(const struct file_ops *ops, const struct place *place, in
 /* Writes the memory to a new file beside, syncs it, and renames it to the place; `file` is the new
    file, locked. `old`, locked by the caller, is the file now there; its fd is -1 when there is
    none. *moved tells, also after a failure, whether the place now leads to the new file. */
-bpcn_status place_replace(const struct place *place, const struct file *old, const bpcn_memory *memory,
+bpcn_status place_replace(const struct place *place, const struct file *old, const struct contents *contents,
                           uint64_t generation, struct file *file, struct header *header, int *moved);
 
 /* Removes what a crash during place_replace left behind, if anything. */

@@ -83,40 +83,40 @@ static size_t block_bytes(const struct section *section, uint64_t b, size_t *use
 
 /* ---- writing */
 
-static size_t block_encode(struct pass *pass, const bpcn_memory *memory, const struct section *section, uint64_t b)
+static size_t block_encode(struct pass *pass, const struct contents *contents, const struct section *section, uint64_t b)
 {
     size_t used, all = block_bytes(section, b, &used);
-    state_encode(memory, section, b * BLOCK_BYTES, used, pass->block);
+    state_encode(contents, section, b * BLOCK_BYTES, used, pass->block);
     memset(pass->block + used, 0, all - used);
     return all;
 }
 
-static bpcn_status section_write(struct pass *pass, const bpcn_memory *memory, const struct section *section)
+static bpcn_status section_write(struct pass *pass, const struct contents *contents, const struct section *section)
 {
     uint64_t at = section->offset + head_bytes(section);
     memset(pass->head, 0, head_bytes(section));
     head_encode(section, pass->head);
     for (uint64_t b = 0; b < section_blocks(section); b++) {
-        size_t n = block_encode(pass, memory, section, b);
+        size_t n = block_encode(pass, contents, section, b);
         put32(pass->head + SECTION_BYTES + 4 * b, crc32c(0, pass->block, n));
     }
     put32(pass->head + AT_CHECKSUM, head_checksum(pass, section));
     if (file_write(pass->file, pass->head, head_bytes(section), section->offset) != 0)
         return fail_io("write", pass->path);
     for (uint64_t b = 0; b < section_blocks(section); b++) {
-        size_t n = block_encode(pass, memory, section, b);
+        size_t n = block_encode(pass, contents, section, b);
         if (file_write(pass->file, pass->block, n, at + b * BLOCK_BYTES) != 0)
             return fail_io("write", pass->path);
     }
     return BPCN_OK;
 }
 
-bpcn_status snapshot_write(const bpcn_memory *memory, uint64_t generation, const struct file *file, const char *path,
+bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file, const char *path,
                            struct header *header)
 {
     unsigned char bytes[HEADER_BYTES];
     struct pass pass = {.file = file, .path = path, .header = header};
-    state_header(memory, generation, header);
+    state_header(contents, generation, header);
     header_encode(header, bytes);
     bpcn_status status = pass_create(&pass) == 0 ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     if (status == BPCN_OK && file_write(file, bytes, sizeof bytes, 0) != 0)
@@ -124,7 +124,7 @@ bpcn_status snapshot_write(const bpcn_memory *memory, uint64_t generation, const
     struct section section = {.offset = HEADER_BYTES};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
-        status = section_write(&pass, memory, &section);
+        status = section_write(&pass, contents, &section);
         section.offset += section_length(&section);
     }
     pass_free(&pass);
@@ -162,7 +162,7 @@ static bpcn_status head_read(struct pass *pass, const struct section *section)
     return BPCN_OK;
 }
 
-static bpcn_status block_read(struct pass *pass, bpcn_memory *memory, const struct section *section, uint64_t b)
+static bpcn_status block_read(struct pass *pass, struct contents *contents, const struct section *section, uint64_t b)
 {
     size_t used, all = block_bytes(section, b, &used);
     uint64_t at = section->offset + head_bytes(section) + b * BLOCK_BYTES;
@@ -177,19 +177,19 @@ static bpcn_status block_read(struct pass *pass, bpcn_memory *memory, const stru
     for (size_t i = used; i < all; i++)
         if (pass->block[i] != 0)
             return fail(BPCN_CORRUPT, "%s: its padding is not zero", name);
-    state_decode(memory, section, b * BLOCK_BYTES, used, pass->block);
-    return state_check_part(memory, section, b * BLOCK_BYTES, used);
+    state_decode(contents, section, b * BLOCK_BYTES, used, pass->block);
+    return state_check_part(contents, section, b * BLOCK_BYTES, used);
 }
 
-static bpcn_status section_read(struct pass *pass, bpcn_memory *memory, const struct section *section)
+static bpcn_status section_read(struct pass *pass, struct contents *contents, const struct section *section)
 {
     bpcn_status status = head_read(pass, section);
     for (uint64_t b = 0; status == BPCN_OK && b < section_blocks(section); b++)
-        status = block_read(pass, memory, section, b);
+        status = block_read(pass, contents, section, b);
     if (status == BPCN_OK)
-        status = state_check_section(memory, section);
+        status = state_check_section(contents, section);
     if (status == BPCN_OK && section->tag == SECTION_ROOT)
-        core_for(memory->model)->refresh_root(&memory->model->particles[section->particle].layer[section->layer]);
+        core_for(contents->model)->refresh_root(&contents->model->particles[section->particle].layer[section->layer]);
     return status;
 }
 
@@ -201,25 +201,25 @@ bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t 
     return status == BPCN_OK ? header_decode(bytes, there, length, header) : status;
 }
 
-bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header, bpcn_memory *memory)
+bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header, struct contents *contents)
 {
     struct pass pass = {.file = file, .path = path, .header = header};
-    memory->model = model_allocate(&header->options);
-    memory->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
-    memory->note_bytes = memory->note != NULL ? header->note_bytes : 0;
+    contents->model = model_allocate(&header->options);
+    contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
+    contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
     bpcn_status status = BPCN_OK;
-    if (memory->model == NULL || memory->note_bytes != header->note_bytes || pass_create(&pass) != 0)
+    if (contents->model == NULL || contents->note_bytes != header->note_bytes || pass_create(&pass) != 0)
         status = fail(BPCN_NO_MEMORY, "out of memory");
     struct section section = {.offset = HEADER_BYTES};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
-        status = section_read(&pass, memory, &section);
+        status = section_read(&pass, contents, &section);
         section.offset += section_length(&section);
     }
     if (status == BPCN_OK) {
-        memory->model->writes = header->writes;
-        memory->model->forgets = header->forgets;
-        memory->model->deletes = header->deletes;
+        contents->model->writes = header->writes;
+        contents->model->forgets = header->forgets;
+        contents->model->deletes = header->deletes;
     }
     pass_free(&pass);
     return status;

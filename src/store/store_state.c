@@ -12,34 +12,29 @@
 /* Roots are rounded to float for inference, and their squares must be finite. */
 static const double most_root = 1e38;
 
-static size_t real_size(const struct model *model)
+void state_header(const struct contents *contents, uint64_t generation, struct header *header)
 {
-    return model->options.precision == BPCN_FLOAT64 ? 8 : 4;
-}
-
-void state_header(const bpcn_memory *memory, uint64_t generation, struct header *header)
-{
-    const struct model *model = memory->model;
+    const struct model *model = contents->model;
     *header = (struct header){.options = model->options,
                               .generation = generation,
                               .writes = model->writes,
                               .forgets = model->forgets,
                               .deletes = model->deletes,
-                              .note_bytes = memory->note_bytes};
+                              .note_bytes = contents->note_bytes};
 }
 
 /* ---- arrays of one kind of number */
 
 /* The array behind a section and the size of its entries; tops are not one array. */
-static void *section_array(const bpcn_memory *memory, const struct section *section, size_t *size)
+static void *section_array(const struct contents *contents, const struct section *section, size_t *size)
 {
-    const struct model *model = memory->model;
+    const struct model *model = contents->model;
     struct layer *layer = &model->particles[section->particle].layer[section->layer];
     *size = 8;
     switch (section->tag) {
     case SECTION_NOTE:
         *size = 1;
-        return memory->note;
+        return contents->note;
     case SECTION_WEIGHTS:
         return model->log_weights;
     case SECTION_MEAN:
@@ -74,25 +69,25 @@ static void decode_top(struct particle *particle, size_t first, size_t words, co
     }
 }
 
-void state_encode(const bpcn_memory *memory, const struct section *section, uint64_t first, size_t n,
+void state_encode(const struct contents *contents, const struct section *section, uint64_t first, size_t n,
                   unsigned char *out)
 {
     size_t size;
-    const unsigned char *array = section_array(memory, section, &size);
+    const unsigned char *array = section_array(contents, section, &size);
     if (section->tag == SECTION_TOP)
-        encode_top(&memory->model->particles[section->particle], (size_t)first / 8, n / 8, out);
+        encode_top(&contents->model->particles[section->particle], (size_t)first / 8, n / 8, out);
     else if (section->tag == SECTION_NOTE)
         memcpy(out, array + first, n);
     else
         put_reals(out, array + first, n / size, size);
 }
 
-void state_decode(bpcn_memory *memory, const struct section *section, uint64_t first, size_t n, const unsigned char *in)
+void state_decode(struct contents *contents, const struct section *section, uint64_t first, size_t n, const unsigned char *in)
 {
     size_t size;
-    unsigned char *array = section_array(memory, section, &size);
+    unsigned char *array = section_array(contents, section, &size);
     if (section->tag == SECTION_TOP)
-        decode_top(&memory->model->particles[section->particle], (size_t)first / 8, n / 8, in);
+        decode_top(&contents->model->particles[section->particle], (size_t)first / 8, n / 8, in);
     else if (section->tag == SECTION_NOTE)
         memcpy(array + first, in, n);
     else
@@ -151,11 +146,11 @@ static bpcn_status unsound(const struct section *section, const char *what)
     return fail(BPCN_CORRUPT, "%s: %s", name, what);
 }
 
-bpcn_status state_check_part(const bpcn_memory *memory, const struct section *section, uint64_t first, size_t n)
+bpcn_status state_check_part(const struct contents *contents, const struct section *section, uint64_t first, size_t n)
 {
     size_t size, bad;
     char what[64];
-    const unsigned char *array = section_array(memory, section, &size);
+    const unsigned char *array = section_array(contents, section, &size);
     if (section->tag != SECTION_MEAN && section->tag != SECTION_ROOT)
         return BPCN_OK; /* small: looked at when whole */
     bad = first_unsound(array + first, n / size, size, section->tag == SECTION_ROOT ? most_root : DBL_MAX);
@@ -191,9 +186,9 @@ static bpcn_status check_diagonal(const struct layer *layer, const struct sectio
     return BPCN_OK;
 }
 
-bpcn_status state_check_section(const bpcn_memory *memory, const struct section *section)
+bpcn_status state_check_section(const struct contents *contents, const struct section *section)
 {
-    const struct model *model = memory->model;
+    const struct model *model = contents->model;
     if (section->tag == SECTION_WEIGHTS && !weights_sound(model->options.particles, model->log_weights))
         return unsound(section, "they do not add up to one");
     if (section->tag == SECTION_TOP)
@@ -203,17 +198,17 @@ bpcn_status state_check_section(const bpcn_memory *memory, const struct section 
     return BPCN_OK;
 }
 
-bpcn_status state_check(const bpcn_memory *memory)
+bpcn_status state_check(const struct contents *contents)
 {
     struct header header;
     struct section section = {.offset = 0};
     bpcn_status status = BPCN_OK;
-    state_header(memory, 0, &header);
+    state_header(contents, 0, &header);
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(&header); i++) {
         section_describe(&header, i, &section);
-        status = state_check_part(memory, &section, 0, (size_t)section.bytes);
+        status = state_check_part(contents, &section, 0, (size_t)section.bytes);
         if (status == BPCN_OK)
-            status = state_check_section(memory, &section);
+            status = state_check_section(contents, &section);
     }
     return status;
 }

@@ -104,4 +104,5 @@ numpy() { # a Python with NumPy, or nothing
 }
 
 FASHION=/usr/share/datasets/fashion-mnist
-CIFAR=${CIFAR:-$ROOT/../shared/data/cifar-10-batches-bin/data_batch_1.bin}
+DATA=${BPCN_DATA_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/bayespcn}
+CIFAR=$DATA/cifar-10-batches-bin/data_batch_1.bin

@@ -6,7 +6,7 @@
 #include "../store_image.h"
 
 #include "log_record.h"
-#include "store.h"
+#include "handle.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "store_format.h"
@@ -31,13 +31,13 @@ static uint32_t sum_of(const bpcn_memory *memory)
     static unsigned char block[BLOCK_BYTES];
     struct header header;
     uint32_t sum = 0;
-    state_header(memory, 0, &header);
+    state_header(&memory->contents, 0, &header);
     for (uint64_t i = 0; i < section_count(&header); i++) {
         struct section s;
         section_describe(&header, i, &s);
         for (uint64_t at = 0; at < s.bytes; at += BLOCK_BYTES) {
             size_t n = s.bytes - at < BLOCK_BYTES ? (size_t)(s.bytes - at) : BLOCK_BYTES;
-            state_encode(memory, &s, at, n, block);
+            state_encode(&memory->contents, &s, at, n, block);
             sum = crc32c(sum, block, n);
         }
     }
@@ -48,20 +48,21 @@ static uint32_t sum_of(const bpcn_memory *memory)
 static void use(const uint8_t *data, size_t size, uint32_t loaded)
 {
     struct image image = {0};
-    bpcn_open_options how = bpcn_open_options_default();
+    bpcn_open_options how;
     bpcn_memory *memory = NULL;
+    bpcn_open_options_default(&how, sizeof how);
     image_grow(&image, size + 1);
     memcpy(image.bytes, data, size);
     image.length = size;
     struct file_ops ops = image_ops(&image);
     how.threads = 1;
-    require(store_open(&ops, "image", &how, &memory) == BPCN_OK);
+    require(memory_open(&ops, "image", &how, &memory) == BPCN_OK);
     require(sum_of(memory) == loaded);
     require(bpcn_memory_set_note(memory, "fuzz", 4) == BPCN_OK);
     bpcn_status status = bpcn_memory_forget(memory, 0.5);
     uint32_t sum = sum_of(memory);
     require(bpcn_memory_close(memory) == BPCN_OK);
-    bpcn_status again = store_load(&ops, "image", &memory, NULL);
+    bpcn_status again = memory_load(&ops, "image", &memory, NULL);
     require(again == BPCN_OK);
     require(status == BPCN_OK && sum_of(memory) == sum);
     bpcn_memory_free(memory);
@@ -74,11 +75,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct file_ops ops = image_ops(&image);
     bpcn_memory *memory = NULL;
     bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = store_load(&ops, "image", &memory, &info);
+    bpcn_status status = memory_load(&ops, "image", &memory, &info);
     require((memory != NULL) == (status == BPCN_OK));
     if (status != BPCN_OK)
         return 0;
-    require(state_check(memory) == BPCN_OK && info.file_bytes == size);
+    require(state_check(&memory->contents) == BPCN_OK && info.file_bytes == size);
     uint32_t sum = sum_of(memory);
     bpcn_memory_free(memory);
     use(data, size, sum);

@@ -1,0 +1,245 @@
+/* The table of results: read whole, appended to row by row. */
+#include "ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ledger {
+    char path[1200];
+    size_t count, room;
+    char **row; /* [count] lines of the table by rising key, each key once */
+};
+
+/* Recalls first, then what only figures have. */
+static const char *const columns[] = {
+    "length", "queries", "mse", "mse_max", "mse_std", "accuracy", "identity_mse", "evaluations", "above_stored",
+    "write_seconds", "read_seconds", "bytes", "age_0", "age_1", "age_2", "age_3", "age_4", "age_5", "age_6", "age_7",
+    "age_8", "age_9", "age_10", "age_11", "age_12", "age_13", "age_14", "age_15",
+    /* one-shot recall, samples, generalisation */
+    "before_white0", "before_white0.2", "before_white0.4", "before_white0.8", "before_drop0.25", "before_drop0.5",
+    "before_drop0.75", "before_mask0.25", "before_mask0.5", "before_mask0.75", "after_white0", "after_white0.2",
+    "after_white0.4", "after_white0.8", "after_drop0.25", "after_drop0.5", "after_drop0.75", "after_mask0.25",
+    "after_mask0.5", "after_mask0.75", "later_white0", "later_white0.2", "later_white0.4", "later_white0.8",
+    "later_drop0.25", "later_drop0.5", "later_drop0.75", "later_mask0.25", "later_mask0.5", "later_mask0.75",
+    "mean_square", "nearest_mse", "clean_mse", "clean_identity", "noisy_mse", "noisy_identity"};
+enum { COLUMNS = sizeof columns / sizeof columns[0], RECALL_COLUMNS = 28 };
+enum { ROW_ROOM = 4096 }; /* a key, and 25 characters for every column */
+
+/* ---- rows in memory */
+
+/* Both begin with a key, which a comma or the end of the text ends. */
+static int by_key(const char *a, const char *b)
+{
+    size_t first = strcspn(a, ","), second = strcspn(b, ",");
+    int order = memcmp(a, b, first < second ? first : second);
+    return order != 0 ? order : (first > second) - (first < second);
+}
+
+/* The first row whose key is not below. */
+static size_t place_of(const struct ledger *l, const char *key)
+{
+    size_t low = 0, high = l->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_key(l->row[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int has_at(const struct ledger *l, size_t at, const char *key)
+{
+    return at < l->count && by_key(l->row[at], key) == 0;
+}
+
+/* Puts a copy of the line in its place. */
+static int keep(struct ledger *l, const char *line, struct failure *failure)
+{
+    size_t at = place_of(l, line);
+    char *copy = strdup(line);
+    if (l->count == l->room) {
+        size_t room = 2 * l->room + 64;
+        char **larger = realloc(l->row, room * sizeof *larger);
+        if (larger != NULL) {
+            l->row = larger;
+            l->room = room;
+        }
+    }
+    if (copy == NULL || l->count == l->room) {
+        free(copy);
+        return failed(failure, "out of memory for the rows of %s", l->path);
+    }
+    if (has_at(l, at, line)) {
+        free(l->row[at]);
+    } else {
+        memmove(l->row + at + 1, l->row + at, (l->count - at) * sizeof *l->row);
+        l->count++;
+    }
+    l->row[at] = copy;
+    return 0;
+}
+
+static void drop_rows(struct ledger *l)
+{
+    while (l->count > 0)
+        free(l->row[--l->count]);
+}
+
+/* A figure's own numbers come first in its record, as they do in its table. */
+int ledger_find(const struct ledger *l, const char *key, struct record *record)
+{
+    size_t at = place_of(l, key);
+    const char *field[COLUMNS];
+    if (!has_at(l, at, key))
+        return 0;
+    if (record == NULL)
+        return 1;
+    *record = (struct record){0};
+    const char *text = l->row[at];
+    for (size_t k = 0; k < COLUMNS; k++)
+        field[k] = text = strchr(text, ',') + 1;
+    for (size_t k = 0; k < COLUMNS; k++) {
+        size_t c = (k + RECALL_COLUMNS) % COLUMNS;
+        if (*field[c] != ',' && *field[c] != '\0')
+            record_set(record, columns[c], strtod(field[c], NULL));
+    }
+    return 1;
+}
+
+/* ---- reading */
+
+static void heading(char *line, size_t room)
+{
+    size_t used = (size_t)snprintf(line, room, "cell");
+    for (size_t k = 0; k < COLUMNS; k++)
+        used += (size_t)snprintf(line + used, room - used, ",%s", columns[k]);
+}
+
+static int take_line(struct ledger *l, const char *line, size_t number, struct failure *failure)
+{
+    char first[ROW_ROOM];
+    size_t commas = 0;
+    heading(first, sizeof first);
+    if (number == 1)
+        return strcmp(line, first) == 0 ? 0
+                                        : failed(failure, "the columns of %s are not those of this version", l->path);
+    for (const char *c = line; *c != '\0'; c++)
+        commas += *c == ',';
+    if (commas != COLUMNS)
+        return failed(failure, "line %zu of %s has %zu columns instead of %d", number, l->path, commas + 1,
+                      COLUMNS + 1);
+    return keep(l, line, failure);
+}
+
+int ledger_read(struct ledger *l, struct failure *failure)
+{
+    FILE *file = fopen(l->path, "r");
+    char *line = NULL;
+    size_t room = 0, number = 0;
+    ssize_t length;
+    int status = 0;
+    drop_rows(l);
+    if (file == NULL)
+        return errno == ENOENT ? 0 : failed(failure, "cannot read %s: %s", l->path, strerror(errno));
+    while (status == 0 && (length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') {
+        line[length - 1] = '\0';
+        status = take_line(l, line, ++number, failure);
+    }
+    if (status == 0 && ferror(file))
+        status = failed(failure, "cannot read %s to its end", l->path);
+    free(line);
+    fclose(file);
+    return status;
+}
+
+int ledger_open(const char *folder, struct ledger **ledger, struct failure *failure)
+{
+    struct ledger *l = calloc(1, sizeof *l);
+    *ledger = l;
+    if (l == NULL)
+        return failed(failure, "out of memory for the results");
+    snprintf(l->path, sizeof l->path, "%s/cells.csv", folder);
+    return ledger_read(l, failure);
+}
+
+void ledger_free(struct ledger *l)
+{
+    if (l == NULL)
+        return;
+    drop_rows(l);
+    free(l->row);
+    free(l);
+}
+
+/* ---- appending */
+
+static int make_row(const char *key, const struct record *record, char *line, struct failure *failure)
+{
+    size_t used = (size_t)snprintf(line, ROW_ROOM, "%s", key), known = 0;
+    for (size_t k = 0; k < COLUMNS; k++) {
+        double value = record_get(record, columns[k]);
+        used += (size_t)snprintf(line + used, ROW_ROOM - used, isnan(value) ? "," : ",%.17g", value);
+    }
+    for (size_t i = 0; i < record->count; i++)
+        for (size_t k = 0; k < COLUMNS; k++)
+            known += strcmp(record->item[i].name, columns[k]) == 0;
+    return known == record->count ? 0 : failed(failure, "the table of results lacks a column for a number of %s", key);
+}
+
+/* Where the last whole line ends; -1 when that cannot be told. */
+static off_t end_of_rows(int file)
+{
+    struct stat about;
+    char last = '\0';
+    off_t end = fstat(file, &about) == 0 ? about.st_size : -1;
+    while (end > 0 && pread(file, &last, 1, end - 1) == 1 && last != '\n')
+        end--;
+    return end > 0 && last != '\n' ? -1 : end;
+}
+
+/* One write, and it is undone when it stops half-way. What a killed process left of a row goes first. */
+static int append(int file, const char *line)
+{
+    char text[2 * ROW_ROOM] = "";
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    while (fcntl(file, F_SETLKW, &whole) != 0)
+        if (errno != EINTR)
+            return -1;
+    off_t end = end_of_rows(file);
+    if (end < 0 || ftruncate(file, end) != 0)
+        return -1;
+    if (end == 0) {
+        heading(text, sizeof text);
+        strcat(text, "\n");
+    }
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", line);
+    ssize_t length = (ssize_t)strlen(text), done = write(file, text, (size_t)length);
+    if (done == length && fsync(file) == 0)
+        return 0;
+    int reason = done < 0 || done == length ? errno : ENOSPC;
+    if (ftruncate(file, end) == 0)
+        errno = reason;
+    return -1;
+}
+
+int ledger_add(struct ledger *l, const char *key, const struct record *record, struct failure *failure)
+{
+    char line[ROW_ROOM];
+    if (make_row(key, record, line, failure) != 0)
+        return -1;
+    int file = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int status = file >= 0 && append(file, line) == 0 ? 0 : -1;
+    if (status != 0)
+        failed(failure, "cannot add a row to %s: %s", l->path, strerror(errno));
+    if (file >= 0)
+        close(file);
+    return status == 0 ? keep(l, line, failure) : -1;
+}

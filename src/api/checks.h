@@ -1,0 +1,17 @@
+/* Checks of arguments that the files of the API share. */
+#ifndef BPCN_CHECKS_H
+#define BPCN_CHECKS_H
+
+#include "error.h"
+
+static inline bpcn_status check_pointer(const void *pointer, const char *what)
+{
+    return pointer == NULL ? fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
+}
+
+static inline bpcn_status check_memory(const bpcn_memory *memory)
+{
+    return check_pointer(memory, "the memory");
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* What is behind the public handle, and the way of every change. */
+#ifndef BPCN_HANDLE_H
+#define BPCN_HANDLE_H
+
+#include "contents.h"
+#include "core.h"
+#include "store.h"
+
+struct bpcn_memory {
+    struct contents contents;
+    struct prepared *prepared; /* of the contents, for readers */
+    struct crew *crew;         /* the threads of one call at a time */
+    struct store *store;       /* the file that the memory lives in, or NULL */
+};
+
+/* A new handle that owns contents and store; both are gone after a failure. */
+bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_memory **memory);
+
+static inline struct shard shard_of(const bpcn_memory *memory)
+{
+    return (struct shard){memory->contents.model, memory->prepared};
+}
+
+bpcn_status out_of_memory(void);
+
+/* ---- a call that may change a memory: begun, its changes logged and made one by one, ended */
+
+struct edit {
+    bpcn_memory *memory;
+    const struct core *core;
+    struct team *team;
+    struct editor *editor;
+};
+
+/* After a failure there is nothing to end. */
+bpcn_status edit_begin(struct edit *edit, bpcn_memory *memory, enum change_kind kind);
+
+/* Logs the change if the memory lives in a file, then makes it. */
+bpcn_status edit_make(struct edit *edit, const struct change *change);
+
+/* The call came to `status`; *lost (may be NULL): rows that were taken back, see store_finish. */
+bpcn_status edit_end(struct edit *edit, bpcn_status status, size_t *lost);
+
+/* ---- the file's functions with a table of operations, so that tests can let them fail; structs in our layout */
+
+bpcn_status memory_open(const struct file_ops *ops, const char *path, const bpcn_open_options *options,
+                        bpcn_memory **memory);
+bpcn_status memory_load(const struct file_ops *ops, const char *path, bpcn_memory **memory, bpcn_file_info *info);
+bpcn_status memory_save(const struct file_ops *ops, const bpcn_memory *memory, const char *path);
+
+#endif

@@ -1,0 +1,79 @@
+/* Structs of other versions: one check, one way in, one way out. */
+#include "sized.h"
+
+#include "error.h"
+
+#include <string.h>
+
+/* The last field of the first release says where `first` ends; later fields change `ours` alone. */
+const struct sized sized_options = {"bpcn_options", offsetof(bpcn_options, rounds) + sizeof(size_t),
+                                    sizeof(bpcn_options)};
+const struct sized sized_read_options = {"bpcn_read_options", offsetof(bpcn_read_options, noise) + sizeof(double),
+                                         sizeof(bpcn_read_options)};
+const struct sized sized_write_info = {"bpcn_write_info", offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
+                                       sizeof(bpcn_write_info)};
+const struct sized sized_open_options = {
+    "bpcn_open_options", offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t), sizeof(bpcn_open_options)};
+const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, kernels) + sizeof(char *), sizeof(bpcn_stats)};
+const struct sized sized_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dropped_bytes) + sizeof(uint64_t),
+                                      sizeof(bpcn_file_info)};
+
+/* Padding at the end would be taken for a field by a later library that has one there. */
+_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, rounds) + sizeof(size_t), "padding at the end");
+_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, noise) + sizeof(double), "padding at the end");
+_Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
+               "padding at the end");
+_Static_assert(sizeof(bpcn_open_options) == offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t),
+               "padding at the end");
+
+/* Elements of the caller's arrays say no size: theirs is fixed for ever, with room to grow into. */
+_Static_assert(sizeof(bpcn_read_info) == 128, "bpcn_read_info has 128 bytes");
+_Static_assert(sizeof(bpcn_write_row) == 64, "bpcn_write_row has 64 bytes");
+
+enum { MOST = 1 << 16 }; /* bytes: more is a size that nobody has set */
+
+static size_t size_of(const void *theirs)
+{
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    return size;
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+bpcn_status sized_check(const struct sized *kind, const void *theirs)
+{
+    if (theirs == NULL)
+        return BPCN_OK;
+    size_t size = size_of(theirs);
+    if (size < kind->first || size > MOST)
+        return fail(BPCN_INVALID, "%s.size is %zu, but must be sizeof(%s)", kind->type, size, kind->type);
+    return BPCN_OK;
+}
+
+bpcn_status sized_take(const struct sized *kind, const void *theirs, void *ours)
+{
+    const unsigned char *bytes = theirs;
+    bpcn_status status = sized_check(kind, theirs);
+    if (status != BPCN_OK)
+        return status;
+    size_t size = size_of(theirs);
+    for (size_t i = kind->ours; i < size; i++)
+        if (bytes[i] != 0)
+            return fail(BPCN_INVALID, "byte %zu of the %s is set: version %s of the library has no such field", i,
+                        kind->type, BPCN_VERSION);
+    memcpy(ours, theirs, lesser(size, kind->ours));
+    memcpy(ours, &kind->ours, sizeof kind->ours);
+    return BPCN_OK;
+}
+
+void sized_give(const struct sized *kind, const void *ours, void *theirs, size_t size)
+{
+    size_t copied = lesser(size, kind->ours);
+    memcpy(theirs, ours, copied);
+    memset((unsigned char *)theirs + copied, 0, size - copied);
+    memcpy(theirs, &size, lesser(size, sizeof size));
+}

@@ -1,0 +1,28 @@
+/* One change of a model's state, with all that repeats it without inferring again. */
+#ifndef BPCN_CHANGE_H
+#define BPCN_CHANGE_H
+
+#include "model.h"
+
+enum change_kind {
+    CHANGE_WRITE = 1,
+    CHANGE_FORGET = 2,
+    CHANGE_DELETE = 3,
+    CHANGE_NOTE = 4, /* not the model's: nothing is made of it here */
+    CHANGE_MINIMIZER = 5,
+    CHANGE_DISCOUNT = 6
+};
+
+struct change {
+    enum change_kind kind;
+    size_t rows;               /* write, delete: 1; files of earlier versions hold writes of several rows at once */
+    const void *x;             /* real [rows x dim] (write, delete) */
+    const void *codes;         /* real [particles x rows x code_dim] (write, delete) */
+    const double *log_weights; /* [particles]: after the write */
+    double beta;               /* forget, discount */
+    bpcn_minimizer minimizer;  /* from now on */
+    const void *note;          /* [note_bytes] */
+    size_t note_bytes;
+};
+
+#endif

@@ -1,0 +1,39 @@
+# Where datasets are looked for: $BPCN_DATA_DIR, else $XDG_DATA_HOME/bayespcn, else ~/.local/share/bayespcn.
+
+# Two dark images in the layout of CIFAR-10.
+place() {
+    mkdir -p "$1/cifar-10-batches-bin"
+    awk 'BEGIN { for (i = 0; i < 2 * 3073; i++) printf "%c", 1 + i % 7 }' >"$1/cifar-10-batches-bin/data_batch_1.bin"
+}
+place given
+place xdg/bayespcn
+place home/.local/share/bayespcn
+mkdir -p empty
+
+# look [NAME=VALUE...]: eval with these variables alone
+look() { env -u BPCN_DATA_DIR -u XDG_DATA_HOME -u HOME "$@" "$BPCN" eval --model nearest --length 2 --tasks mask0.25; }
+missing() { says 1 "$PWD/$1/cifar-10-batches-bin/data_batch_1.bin is missing" look "${@:2}"; }
+
+law "BPCN_DATA_DIR is where datasets are" look BPCN_DATA_DIR="$PWD/given" XDG_DATA_HOME="$PWD/empty" HOME="$PWD/empty"
+law "and nowhere else when it is set" missing empty BPCN_DATA_DIR="$PWD/empty" XDG_DATA_HOME="$PWD/xdg" HOME="$PWD/home"
+law "then XDG_DATA_HOME" look BPCN_DATA_DIR= XDG_DATA_HOME="$PWD/xdg" HOME="$PWD/empty"
+law "and not HOME when that is set" missing empty/bayespcn XDG_DATA_HOME="$PWD/empty" HOME="$PWD/home"
+law "then HOME" look HOME="$PWD/home"
+law "a relative XDG_DATA_HOME is ignored" look XDG_DATA_HOME=empty HOME="$PWD/home"
+law "an option goes before all of them" bpcn eval --data-dir given --model nearest --length 2 --tasks mask0.25
+path=$PWD/empty/.local/share/bayespcn
+law "a missing dataset says what to do" fails 1 \
+    "bpcn eval: $path/cifar-10-batches-bin/data_batch_1.bin is missing: run scripts/fetch-data cifar10, or download the binary version of CIFAR-10 from its home page (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it in $path, or set BPCN_DATA_DIR to the folder that has it" \
+    look HOME="$PWD/empty"
+law "no variable at all" fails 1 \
+    "bpcn eval: BPCN_DATA_DIR, XDG_DATA_HOME and HOME are not set: give the folder of datasets by one" look
+
+if command -v python3 >/dev/null; then
+    # fetch NAME=VALUE...: the folder that fetch-data would fill
+    fetch() { env -u BPCN_DATA_DIR -u XDG_DATA_HOME COLUMNS=2000 "$@" "$ROOT/scripts/fetch-data" --help | sed -n 's/.*default: \(\/.*\)$/\1/p'; }
+    law "fetch-data puts them into BPCN_DATA_DIR" same "$(fetch BPCN_DATA_DIR=/a XDG_DATA_HOME=/b HOME=/c)" /a
+    law "or below XDG_DATA_HOME" same "$(fetch XDG_DATA_HOME=/b HOME=/c)" /b/bayespcn
+    law "or below HOME" same "$(fetch XDG_DATA_HOME=b HOME=/c)" /c/.local/share/bayespcn
+else
+    skip "where fetch-data puts datasets: there is no python3"
+fi
