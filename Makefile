@@ -53,6 +53,7 @@ FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
 EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out experiments/main_mpi.c,$(wildcard experiments/*.c)))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
+.DELETE_ON_ERROR:
 .PHONY: all
 all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
 
@@ -202,7 +203,7 @@ check-arm64: ## the kernels and the golden files on aarch64, by qemu
 	PKG_CONFIG_SYSROOT_DIR=$(ARM64_ROOT) \
 	CPPFLAGS='-isystem $(ARM64_ROOT)/usr/include -isystem $(ARM64_ROOT)/usr/include/aarch64-linux-gnu' \
 	LDFLAGS='-L$(ARM64_LIB) -Wl,-rpath-link,$(ARM64_LIB):$(ARM64_ROOT)/lib/aarch64-linux-gnu' \
-	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar emulated
+	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy emulated
 
 EMULATE = OPENBLAS_NUM_THREADS=1 qemu-aarch64 -L /usr/aarch64-linux-gnu \
     -E LD_LIBRARY_PATH=$(BUILD)/root/lib/aarch64-linux-gnu:$(BUILD)/root/usr/lib/aarch64-linux-gnu:$(BUILD)/root/usr/lib/aarch64-linux-gnu/openblas-pthread
