@@ -63,7 +63,12 @@ deps:
 
 # What each folder sees besides the public header: a look upwards does not compile.
 SRC := $(LAYERS:%=-Isrc/%)
-$(BUILD)/src/%: SEES = $(SRC)
+$(BUILD)/src/math/%: SEES = -Isrc/math
+$(BUILD)/src/model/%: SEES = -Isrc/math -Isrc/model
+$(BUILD)/src/infer/%: SEES = -Isrc/math -Isrc/model -Isrc/infer
+$(BUILD)/src/ops/%: SEES = -Isrc/math -Isrc/model -Isrc/infer -Isrc/ops
+$(BUILD)/src/store/%: SEES = -Isrc/math -Isrc/model -Isrc/ops -Isrc/store
+$(BUILD)/src/api/%: SEES = -Isrc/math -Isrc/model -Isrc/ops -Isrc/store -Isrc/api
 $(BUILD)/formats/%: SEES = -Iformats
 $(BUILD)/baselines/%: SEES = -Ibaselines $(SRC)
 $(BUILD)/experiments/%: SEES = -Iexperiments -Ibaselines -Iformats

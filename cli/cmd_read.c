@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_REFUSE = 420, CHUNK = 16 };
+enum { OPT_REFUSE = 420, CHUNK = 256, CHUNK_BYTES = 64 << 20 }; /* rows of one call of the library, at most */
 
 struct reading {
     struct memfile file;
@@ -213,32 +213,36 @@ static void calibrate(const struct reading *r, const struct query *query, size_t
                                                   known_entries(query->known + (first + i) * dim, dim));
 }
 
-/* A row that seems to be new under noise may be known just as it stands: then that is the answer. */
+/* Rows that seem to be new under noise may be known just as they stand: then that is the answer. */
 static bpcn_status ask_again(const struct reading *r, const struct query *query, size_t first, size_t rows,
                              bpcn_read_info *info, float *answers)
 {
-    size_t dim = r->file.remark.fields.dim;
-    bpcn_status status = BPCN_OK;
+    size_t dim = r->file.remark.fields.dim, bytes = dim * sizeof *answers, count = 0, at[CHUNK];
+    bpcn_read_info exact[CHUNK];
     bpcn_read_options o;
-    float *answer = malloc(dim * sizeof *answer);
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
-    if (answer == NULL)
-        return BPCN_NO_MEMORY;
-    for (size_t i = 0; i < rows && status == BPCN_OK; i++) {
-        size_t at = (first + i) * dim;
-        bpcn_read_info exact;
-        if (info[i].familiarity >= 0.5)
+    for (size_t i = 0; i < rows; i++)
+        if (info[i].familiarity < 0.5)
+            at[count++] = i;
+    if (count == 0)
+        return BPCN_OK;
+    float *x = malloc(count * bytes);
+    unsigned char *known = malloc(count * dim);
+    for (size_t i = 0; x != NULL && i < count; i++)
+        memcpy(x + i * dim, query->x + (first + at[i]) * dim, bytes);
+    if (known != NULL)
+        memset(known, 1, count * dim);
+    bpcn_status status = x && known ? bpcn_memory_read(r->file.memory, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
+    for (size_t i = 0; i < count && status == BPCN_OK; i++) {
+        exact[i].familiarity = familiarity_of_read(&r->options, &exact[i], 0, dim);
+        if (exact[i].familiarity < 0.5)
             continue;
-        status = bpcn_memory_read(r->file.memory, query->x + at, query->known + at, 1, &o, answer, &exact);
-        if (status == BPCN_OK)
-            exact.familiarity = familiarity_of_read(&r->options, &exact, 0, dim);
-        if (status != BPCN_OK || exact.familiarity < 0.5)
-            continue;
-        info[i] = exact;
-        memcpy(answers + i * dim, answer, dim * sizeof *answer);
+        info[at[i]] = exact[i];
+        memcpy(answers + at[i] * dim, x + i * dim, bytes);
     }
-    free(answer);
+    free(x);
+    free(known);
     return status;
 }
 
@@ -265,13 +269,13 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
 }
 
 static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
-                     float *answers)
+                     size_t most, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
     bpcn_read_info info[CHUNK];
     double familiarity[CHUNK];
-    for (size_t first = 0; first < batch->rows; first += CHUNK) {
-        size_t rows = batch->rows - first < CHUNK ? batch->rows - first : CHUNK;
+    for (size_t first = 0; first < batch->rows; first += most) {
+        size_t rows = batch->rows - first < most ? batch->rows - first : most;
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(&r->progress, r->rows, input_expected(input));
@@ -297,13 +301,22 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
     return 0;
 }
 
+/* Rows of one call: as many as there are, within reason. */
+static size_t rows_at_once(const struct reading *r, const struct batch *batch)
+{
+    size_t fit = CHUNK_BYTES / (r->file.remark.fields.dim * sizeof(float));
+    size_t most = fit < 1 ? 1 : fit < CHUNK ? fit : CHUNK;
+    return batch->rows < most ? batch->rows : most;
+}
+
 static int read_batch(struct reading *r, const struct input *input, const struct batch *batch)
 {
     struct query query;
+    size_t most = rows_at_once(r, batch);
     if (query_make(r->maker, batch, &query) != 0)
         return EXIT_FAILED;
-    float *answers = malloc(CHUNK * r->file.remark.fields.dim * sizeof *answers);
-    int status = answers ? read_rows(r, input, batch, &query, answers) : say_error(r->file.say, "out of memory");
+    float *answers = malloc(most * r->file.remark.fields.dim * sizeof *answers);
+    int status = answers ? read_rows(r, input, batch, &query, most, answers) : say_error(r->file.say, "out of memory");
     free(answers);
     query_free(&query);
     return status;

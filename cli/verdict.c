@@ -29,22 +29,17 @@ static double odds_of(double doubt)
     return 1 / (1 + pow(doubt / 4, 4));
 }
 
-/* The library gives sigma^2 / s_0, s_0 = sigma^2 + z U z', divided by the discrepancy where that
-   exceeds 1. Without noise its inverse is the doubt already. With noise the discrepancy of a new row
-   is close to 1 too, so s_0 is taken out of it again and what exceeds the noise by more than chance
-   is held against sigma^2. */
+/* What the answer leaves open beyond the noise of the observations, in units of that: ignorance of the weights, and
+   what the known entries disagree by, where that exceeds the noise that they are said to have by more than chance. */
 double familiarity_of_read(const bpcn_options *options, const bpcn_read_info *info, double noise, size_t known)
 {
-    double variance = noise_variance(options), given = noise * noise, squares = info->residual * info->residual;
+    double variance = noise_variance(options), squares = info->residual * info->residual;
     if (!(info->familiarity > 0))
         return 0;
     if (noise <= 0 || known == 0)
         return odds_of(fmax(0, 1 / info->familiarity - 1));
-    double s0 = variance / info->familiarity;
-    if (squares > s0 + given)
-        s0 = variance * given / (info->familiarity * squares - variance);
-    double excess = fmax(0, squares - given * (1 + 2 * sqrt(2 / (double)known)));
-    return odds_of((fmax(0, s0 - variance) + excess) / variance);
+    double excess = fmax(0, squares - noise * noise * (1 + 2 * sqrt(2 / (double)known)));
+    return odds_of((fmax(0, info->variance - variance) + excess) / variance);
 }
 
 double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row)

@@ -235,10 +235,12 @@ typedef struct bpcn_read_info {
                                     noise given allow. Noise that is only estimated counts as discrepancy. */
     double noise;               /* standard deviation assumed or estimated for the known entries */
     double residual;            /* root mean square discrepancy on the known entries */
+    double variance;            /* s_0 = sigma^2 + z U z' of the answer's entries: what the noise of the
+                                    observations leaves open, and ignorance of the weights along the code */
     uint64_t evaluations;       /* energy and gradient evaluations */
     uint64_t particle;          /* the mixture component that answers */
     int converged;              /* 1 when the minimiser met its tolerance */
-    unsigned char reserved[68]; /* 0 */
+    unsigned char reserved[60]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for

@@ -136,7 +136,8 @@ uint32_t state_sum(const bpcn_memory *memory)
 {
     const struct model *m = memory->contents.model;
     size_t size = real_size(m);
-    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, memory->contents.note_bytes};
+    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer,
+                         memory->contents.note_bytes};
     uint32_t sum = crc32c(0, counts, sizeof counts);
     sum = crc32c(sum, memory->contents.note, memory->contents.note_bytes);
     sum = crc32c(sum, m->log_weights, m->options.particles * sizeof *m->log_weights);

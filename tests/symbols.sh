@@ -1,9 +1,9 @@
 #!/bin/sh
-# symbols.sh LIBRARY HEADER: the shared library exports exactly the functions that the header
-# declares with BPCN_API, no more and no fewer.
+# symbols.sh LIBRARY HEADER ARCHIVE: the shared library exports exactly the functions that the header
+# declares with BPCN_API, no more and no fewer; the static one has no global name without our prefix.
 set -eu
 
-[ $# -eq 2 ] || { echo "usage: symbols.sh LIBRARY HEADER" >&2; exit 2; }
+[ $# -eq 3 ] || { echo "usage: symbols.sh LIBRARY HEADER ARCHIVE" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -19,6 +19,13 @@ nm -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
 if ! diff "$work/declared" "$work/exported" > "$work/diff"; then
     echo "symbols: the header declares (<) and the library exports (>):" >&2
     grep '^[<>]' "$work/diff" >&2
+    exit 1
+fi
+nm -g --defined-only "$3" | awk 'NF == 3 { print $3 }' | sort -u > "$work/static"
+[ -s "$work/static" ] || { echo "symbols: no symbol found in $3" >&2; exit 1; }
+if grep -v '^bpcn_' "$work/static" > "$work/foreign"; then
+    echo "symbols: $3 has global names without the prefix bpcn_:" >&2
+    cat "$work/foreign" >&2
     exit 1
 fi
 echo "symbols: $(wc -l < "$work/declared") functions declared and exported, nothing else"

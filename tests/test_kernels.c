@@ -556,9 +556,11 @@ static void check_gram(struct team *team, size_t above, size_t below, size_t row
     float *pull = room(rows * above, sizeof *pull);
     const float **row = room(rows, sizeof *row);
     size_t *names = room(rows, sizeof *names);
-    double *squares = room(rows, sizeof *squares), *space = room(gram_room(above, team) + 2 * rows * above, sizeof *space);
+    double *squares = room(rows, sizeof *squares),
+           *space = room(gram_room(above, team) + 2 * rows * above, sizeof *space);
     struct layer layer = {.above = above, .below = below, .mean = mean};
-    struct gram *all = gram_create(&layer, NULL, NULL, NULL), *gram = gram_create(&layer, mask, below % 2 ? all : NULL, team);
+    struct gram *all = gram_create(&layer, NULL, NULL, NULL),
+                *gram = gram_create(&layer, mask, below % 2 ? all : NULL, team);
     struct aim aim;
     for (size_t i = 0; i < rows; i++) {
         row[i] = x + i * below;

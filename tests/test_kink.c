@@ -40,15 +40,9 @@ static void a_relu_gradient_has_a_side_below_zero_and_jumps_to_the_other(void **
         randomize(m, &dice, 1);
         double x[DIM], code[CODE], grad[CODE], count = DIM, extra = 0, energy;
         const double *row = x;
-        struct batch batch = {.n = 1,
-                              .x0 = &row,
-                              .count = &count,
-                              .extra = &extra,
-                              .h = code,
-                              .leak = &leak};
-        struct energy density = {.model = m->contents.model,
-                                 .particle = &m->contents.model->particles[0],
-                                 .weighing = &the_density};
+        struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .leak = &leak};
+        struct energy density = {
+            .model = m->contents.model, .particle = &m->contents.model->particles[0], .weighing = &the_density};
         struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
         dice_normals(&dice, DIM, 1, x);
         dice_normals(&dice, CODE, 1, code);

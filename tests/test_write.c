@@ -225,7 +225,8 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
         dice_normals(&dice, SMALL_CODE, 1, code);
         struct aim aim;
         assert_int_equal(aim_create(&aim, gram, layer, 1, &row, NULL), 0);
-        struct energy direct = {.model = m->contents.model, .particle = particle, .weighing = &the_density}, by = direct;
+        struct energy direct = {.model = m->contents.model, .particle = particle, .weighing = &the_density},
+                      by = direct;
         by.aim = &aim;
         particle_evaluate(&by, &batch, work, &energy, grad, NULL, NULL);
         particle_evaluate(&direct, &batch, work, &want, want_grad, NULL, NULL);
@@ -288,7 +289,8 @@ static void check_resampling(uint64_t seed, size_t *resampled)
     size_t copies[N] = {0};
     double squares = 0;
     for (size_t k = 0; k < N; k++) {
-        const struct particle *mine = &m->contents.model->particles[k], *origin = &plain->contents.model->particles[mine->origin];
+        const struct particle *mine = &m->contents.model->particles[k],
+                              *origin = &plain->contents.model->particles[mine->origin];
         squares += weights[k] * weights[k];
         copies[mine->origin]++;
         /* a copy is the particle it descends from, to the bit */

@@ -79,7 +79,8 @@ static bpcn_status find_particle(const bpcn_memory *memory, size_t particle, str
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && particle >= memory->contents.model->options.particles)
-        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, memory->contents.model->options.particles);
+        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle,
+                    memory->contents.model->options.particles);
     if (status == BPCN_OK)
         *found = &memory->contents.model->particles[particle];
     return status;
@@ -157,7 +158,8 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t l
         return fail(BPCN_INVALID, "mean or covariance is NULL");
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
-    double most = memory != NULL && memory->contents.model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
+    double most =
+        memory != NULL && memory->contents.model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
     if (status == BPCN_OK)
         status = check_values("mean", found->above * found->below, mean, most);
     if (status == BPCN_OK)

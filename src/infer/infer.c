@@ -131,7 +131,8 @@ static int scale(void *context, size_t number, real *inverse)
     size_t i = p->list[number];
     struct preconditioner *preconditioner = p->curvature->preconditioner;
     int smooth = !activation_of(r->model->options.activation)->kinked || r->leak[i] == 1;
-    if (preconditioner != NULL && smooth && preconditioner_level(preconditioner, r->lane[p->lane].work->team, beyond_noise(p, i)) >= 0)
+    if (preconditioner != NULL && smooth &&
+        preconditioner_level(preconditioner, r->lane[p->lane].work->team, beyond_noise(p, i)) >= 0)
         return 0;
     inverse_curvature(r->model, p->curvature->norms, fit_of(r, i), r->count[i], r->extra[i], r->leak[i],
                       p->energy->weighing, inverse);

@@ -29,7 +29,8 @@ struct objective {
     /* vectors [n x dim] = an estimate of the inverse Hessian of each row at points, times vectors.
        NULL when scale never returns 0. */
     void (*precondition)(void *context, size_t n, const size_t *rows, const real *points, real *vectors);
-    /* The row has arrived at the point that was number `place` of those evaluated last. NULL: nobody wants to know. L-BFGS only. */
+    /* The row has arrived at the point that was number `place` of those evaluated last. NULL: nobody wants to know.
+     * L-BFGS only. */
     void (*arrive)(void *context, size_t row, size_t place);
     /* [n x dim], left there by evaluate: the jumps of the gradients (kink.h). NULL: there are none. L-BFGS only. */
     const real *jump;

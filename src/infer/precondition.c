@@ -118,10 +118,10 @@ static int invert(struct team *team, size_t n, double *block, float *inverse)
 
 /* Room for one layer while it is eliminated. */
 struct bench {
-    float *mean, *turned;      /* [n x m], [m x n]: M and M' */
-    float *g, *u, *inverse;    /* [n x n] */
-    float *carry, *taken;      /* [n x m], [m x m] */
-    float *room;               /* [2 n x n] */
+    float *mean, *turned;   /* [n x m], [m x n]: M and M' */
+    float *g, *u, *inverse; /* [n x n] */
+    float *carry, *taken;   /* [n x m], [m x m] */
+    float *room;            /* [2 n x n] */
 };
 
 static int bench_create(struct bench *b, size_t n, size_t m)

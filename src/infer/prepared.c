@@ -19,10 +19,10 @@ enum {
 struct slot {
     struct slot *next; /* used less recently */
     size_t users;
-    struct masks masks;    /* the mask is a copy */
-    int recall;            /* which elimination */
-    struct gram *gram;     /* over the mask; NULL: none, or that of all entries */
-    int through;           /* rows are evaluated through G */
+    struct masks masks; /* the mask is a copy */
+    int recall;         /* which elimination */
+    struct gram *gram;  /* over the mask; NULL: none, or that of all entries */
+    int through;        /* rows are evaluated through G */
     struct preconditioner *preconditioner;
 };
 
@@ -31,8 +31,9 @@ struct ready {
     struct weights *weights;
     struct norms norms; /* mean NULL: not made */
     struct gram *all;   /* over all entries */
-    struct gram *gram;  /* the same, of a writer, followed; his own, so that what was read leaves no trace in what is written */
-    int no_gram;        /* it does not serve */
+    struct gram
+        *gram; /* the same, of a writer, followed; his own, so that what was read leaves no trace in what is written */
+    int no_gram;                  /* it does not serve */
     struct elimination *above[2]; /* of the density, of recall */
     struct slot *slots;
 };

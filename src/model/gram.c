@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    ROWS = 16,  /* rows of G's share */
-    BATCH = 64,  /* rows multiplied at once */
-    FEW = 8,     /* observations that do not pay for cutting M */
+    ROWS = 16,    /* rows of G's share */
+    BATCH = 64,   /* rows multiplied at once */
+    FEW = 8,      /* observations that do not pay for cutting M */
     CACHED = 8192 /* entries of a mean that the first cache holds: it is read as fast as G */
 };
 
@@ -48,9 +48,9 @@ size_t gram_bytes(const struct gram *g)
 /* out [n x above] += rows M', over some columns, which are cut into panels. */
 struct product {
     size_t above, count, n;
-    const size_t *column;   /* [count] */
-    const real *const *row; /* [n] -> [below] */
-    int symmetric;          /* the rows are those of M: only columns of the result from a row's own on are wanted */
+    const size_t *column;      /* [count] */
+    const real *const *row;    /* [n] -> [below] */
+    int symmetric;             /* the rows are those of M: only columns of the result from a row's own on are wanted */
     const struct panels *some; /* [count x above] */
     double *room;              /* [parts x BATCH x 2 above] */
     double *out;
@@ -164,7 +164,8 @@ void gram_copy(struct gram *to, const struct gram *from)
 
 int gram_cut(struct gram *g)
 {
-    double *data = g->panels.data ? g->panels.data : alloc_zeroed(panels_entries(g->above, g->above, sizeof(double)), sizeof *data);
+    double *data = g->panels.data ? g->panels.data
+                                  : alloc_zeroed(panels_entries(g->above, g->above, sizeof(double)), sizeof *data);
     if (data == NULL)
         return -1;
     mirror_upper(g->above, g->g);

@@ -14,11 +14,12 @@
 /* Which energy: of whom, weighed how, and what is prepared for it. */
 struct energy {
     const struct model *model;
-    const struct particle *particle;      /* NULL: the mixture (mixture.h) */
+    const struct particle *particle; /* NULL: the mixture (mixture.h) */
     const struct weighing *weighing;
-    int expected;                         /* 1: sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead (delete.c) */
-    const struct weights *const *weights; /* [particles], or NULL: every row is swept over the particle's own matrices */
-    const struct aim *aim;                /* the rows through G of the particle's sensory layer, or NULL */
+    int expected; /* 1: sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead (delete.c) */
+    const struct weights *const
+        *weights;          /* [particles], or NULL: every row is swept over the particle's own matrices */
+    const struct aim *aim; /* the rows through G of the particle's sensory layer, or NULL */
 };
 
 /* What is evaluated: row i has observation x0[i] and code h + i * code_dim. */

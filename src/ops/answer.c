@@ -195,6 +195,7 @@ static void report_row(const struct reading *r, size_t i)
         .familiarity = familiarity(noise_variance(r->model, 0), fit, given * given, (double)known),
         .noise = sqrt(r->rows->extra[i]),
         .residual = known > 0 ? sqrt(fit->squares / (double)known) : 0,
+        .variance = fit->variance,
         .evaluations = r->outcome[i].evaluations,
         .particle = r->particle[i],
         .converged = r->outcome[i].converged,

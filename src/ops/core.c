@@ -2,6 +2,32 @@
 #include "editor.h"
 #include "read.h"
 
+static void make(struct editor *e, const struct change *change)
+{
+    switch (change->kind) {
+    case CHANGE_WRITE:
+        make_write(e, change);
+        return; /* it looks after what is prepared */
+    case CHANGE_DELETE:
+        editor_refresh(e);
+        make_delete(e, change);
+        break;
+    case CHANGE_FORGET:
+        forget(e->model, change->beta, e->room);
+        break;
+    case CHANGE_DISCOUNT:
+        discount(e->model, change->beta, e->room);
+        break;
+    case CHANGE_MINIMIZER:
+        e->model->options.minimizer = change->minimizer;
+        return;
+    case CHANGE_NOTE:
+        return;
+    }
+    if (e->prepared != NULL)
+        prepared_drop(e->prepared, e->model);
+}
+
 static void get_mean(const struct layer *layer, double *mean)
 {
     const real *from = layer->mean;
@@ -30,7 +56,7 @@ const struct core bpcn_core_f64 = {
     .find_write = find_write,
     .find_delete = find_delete,
     .ready = editor_ready,
-    .make = editor_make,
+    .make = make,
     .read = read_rows,
     .energy = read_energy,
     .sample = sample,

@@ -1,4 +1,4 @@
-/* Finding room for changes, and making them (compiled per precision). */
+/* Room for changes (compiled per precision). */
 #include "editor.h"
 
 #include "alloc.h"
@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* root_real of every layer. */
-static void refresh(struct editor *e)
+void editor_refresh(struct editor *e)
 {
     for (size_t k = 0; e->stale && k < e->model->options.particles; k++)
         for (size_t l = 0; l < e->model->options.layers; l++)
@@ -19,7 +18,7 @@ void editor_free(struct editor *e)
 {
     if (e == NULL)
         return;
-    refresh(e);
+    editor_refresh(e);
     for (size_t k = 0; e->aims != NULL && k < e->model->options.particles; k++)
         aim_free(&e->aims[k]);
     rows_free(e->rows);
@@ -75,7 +74,8 @@ bpcn_status editor_ready(struct editor *e, enum change_kind kind)
     case CHANGE_FORGET:
     case CHANGE_DISCOUNT:
         free(e->room);
-        e->room = alloc_zeroed(kind == CHANGE_FORGET ? forget_room(e->model) : discount_room(e->model), sizeof *e->room);
+        e->room =
+            alloc_zeroed(kind == CHANGE_FORGET ? forget_room(e->model) : discount_room(e->model), sizeof *e->room);
         return e->room != NULL ? BPCN_OK : BPCN_NO_MEMORY;
     case CHANGE_NOTE:
     case CHANGE_MINIMIZER:
@@ -87,30 +87,4 @@ bpcn_status editor_ready(struct editor *e, enum change_kind kind)
 void editor_look(struct editor *e, const real *x)
 {
     e->rows->x0[0] = x;
-}
-
-void editor_make(struct editor *e, const struct change *change)
-{
-    switch (change->kind) {
-    case CHANGE_WRITE:
-        make_write(e, change);
-        return; /* it looks after what is prepared */
-    case CHANGE_DELETE:
-        refresh(e);
-        make_delete(e, change);
-        break;
-    case CHANGE_FORGET:
-        forget(e->model, change->beta, e->room);
-        break;
-    case CHANGE_DISCOUNT:
-        discount(e->model, change->beta, e->room);
-        break;
-    case CHANGE_MINIMIZER:
-        e->model->options.minimizer = change->minimizer;
-        return;
-    case CHANGE_NOTE:
-        return;
-    }
-    if (e->prepared != NULL)
-        prepared_drop(e->prepared, e->model);
 }

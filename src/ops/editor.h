@@ -28,7 +28,9 @@ struct editor {
 struct editor *editor_create(const struct shard *shard, struct team *team, int replaying);
 void editor_free(struct editor *editor);
 bpcn_status editor_ready(struct editor *editor, enum change_kind kind);
-void editor_make(struct editor *editor, const struct change *change);
+
+/* root_real of every layer, where it is behind. */
+void editor_refresh(struct editor *editor);
 
 /* The row that is being looked at. */
 void editor_look(struct editor *editor, const real *x);

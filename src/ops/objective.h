@@ -6,8 +6,8 @@
 #include "prepared.h"
 
 struct read_objective {
-    int integrated;           /* unknown entries are integrated out, and the known ones may be noisy; else unknown entries
-                                 are maximised over, and an auto-associative read goes in rounds */
+    int integrated; /* unknown entries are integrated out, and the known ones may be noisy; else unknown entries
+                       are maximised over, and an auto-associative read goes in rounds */
     struct weighing weighing; /* of the energy searched; the density is reported in any case */
     double tolerance;         /* of the search */
 };

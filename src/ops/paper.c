@@ -61,8 +61,7 @@ static void evaluate_joint_batch(struct joint *j, size_t n, const size_t *rows, 
 {
     const struct model *model = j->reading->model;
     size_t code = model->code_dim, dim = model->width[0], both = code + dim;
-    struct batch batch = {
-        .n = n, .x0 = j->x0, .count = j->count, .extra = j->extra, .h = j->codes};
+    struct batch batch = {.n = n, .x0 = j->x0, .count = j->count, .extra = j->extra, .h = j->codes};
     for (size_t i = 0; i < n; i++) {
         memcpy(j->codes + i * code, points + i * both, code * sizeof *points);
         j->x0[i] = points + i * both + code;

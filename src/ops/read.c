@@ -20,8 +20,8 @@
 enum { MOST_FLIPS = 4, MOST_ITERATIONS = 400 };
 static const double worth_a_round = 0.05;                       /* nats that a round of flips gained, to try another */
 static const double sure_lead = 20, sure_lead_per_term = 0.002; /* nats of weight that decide which particle wins */
-static const double odd_share = 0.1;      /* of the terms of an energy: squares beyond their number that make a row odd */
-static const double rough_tolerance = 1;  /* nats: particles differ by more */
+static const double odd_share = 0.1; /* of the terms of an energy: squares beyond their number that make a row odd */
+static const double rough_tolerance = 1; /* nats: particles differ by more */
 
 /* The search of one particle after the other. */
 struct search {
@@ -85,8 +85,7 @@ static void take_aim(struct reading *r, struct place *p)
     const struct layer *layer = &p->energy.particle->layer[0];
     aim_free(&p->aim);
     p->energy.aim = NULL;
-    if (p->ground.gram != NULL &&
-        aim_create(&p->aim, p->ground.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
+    if (p->ground.gram != NULL && aim_create(&p->aim, p->ground.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
         p->energy.aim = &p->aim;
 }
 
@@ -94,8 +93,7 @@ static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
 {
     struct reading *r = s->r;
     *p = (struct place){.k = k, .energy = r->mixture};
-    bpcn_status status =
-        prepared_enter(r->shard->prepared, k, s->masks, &r->objective.weighing, r->team, &p->ground);
+    bpcn_status status = prepared_enter(r->shard->prepared, k, s->masks, &r->objective.weighing, r->team, &p->ground);
     if (status != BPCN_OK)
         return status;
     r->weights[k] = p->ground.weights;
@@ -178,8 +176,7 @@ static bpcn_status attempt(struct search *s, const struct place *p, const struct
     if (rows == 0)
         return BPCN_OK;
     start_rows(s, p->energy.particle, rows);
-    bpcn_status status =
-        infer(r->rows, &p->energy, &p->curvature, schedule, rows, s->subset, s->points, s->outcome);
+    bpcn_status status = infer(r->rows, &p->energy, &p->curvature, schedule, rows, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
         size_t i = s->subset[at];
         if (schedule->rival != NULL && (r->rows->extra[i] > s->given || r->rows->leak[i] > 0))

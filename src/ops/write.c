@@ -30,9 +30,8 @@ static bpcn_status descend(struct editor *e, const struct energy *energy, double
                            struct outcome *outcome)
 {
     struct steps steps = write_steps(e->model->options.activation);
-    struct schedule schedule = {.steps = {steps.count - first, steps.step + first},
-                                .last = {0, density_tolerance(e->model)},
-                                .unit = &unit};
+    struct schedule schedule = {
+        .steps = {steps.count - first, steps.step + first}, .last = {0, density_tolerance(e->model)}, .unit = &unit};
     size_t before = outcome->evaluations;
     bpcn_status status =
         infer(e->rows, energy, &(struct curvature){&e->norms, NULL}, &schedule, 1, &first_row, code, outcome);
@@ -102,9 +101,8 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
     for (size_t k = 0; k < e->model->options.particles; k++) {
         real *mine = e->codes + k * code;
         const double *from = starts ? starts + k * code : NULL;
-        bpcn_status status = e->model->options.minimizer == BPCN_ADAM
-                                 ? infer_paper(e, k, from, mine, &e->outcomes[k])
-                                 : infer_ours(e, k, mine, &e->outcomes[k]);
+        bpcn_status status = e->model->options.minimizer == BPCN_ADAM ? infer_paper(e, k, from, mine, &e->outcomes[k])
+                                                                      : infer_ours(e, k, mine, &e->outcomes[k]);
         if (status != BPCN_OK)
             return status;
         if (!isfinite(e->outcomes[k].energy))

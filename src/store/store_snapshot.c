@@ -83,7 +83,8 @@ static size_t block_bytes(const struct section *section, uint64_t b, size_t *use
 
 /* ---- writing */
 
-static size_t block_encode(struct pass *pass, const struct contents *contents, const struct section *section, uint64_t b)
+static size_t block_encode(struct pass *pass, const struct contents *contents, const struct section *section,
+                           uint64_t b)
 {
     size_t used, all = block_bytes(section, b, &used);
     state_encode(contents, section, b * BLOCK_BYTES, used, pass->block);
@@ -111,8 +112,8 @@ static bpcn_status section_write(struct pass *pass, const struct contents *conte
     return BPCN_OK;
 }
 
-bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file, const char *path,
-                           struct header *header)
+bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file,
+                           const char *path, struct header *header)
 {
     unsigned char bytes[HEADER_BYTES];
     struct pass pass = {.file = file, .path = path, .header = header};
@@ -201,7 +202,8 @@ bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t 
     return status == BPCN_OK ? header_decode(bytes, there, length, header) : status;
 }
 
-bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header, struct contents *contents)
+bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
+                          struct contents *contents)
 {
     struct pass pass = {.file = file, .path = path, .header = header};
     contents->model = model_allocate(&header->options);

@@ -7,15 +7,16 @@
 #include "store_format.h"
 
 /* Writes the memory from the file's first byte on, and tells the header. Fails with a sentence. */
-bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file, const char *path,
-                           struct header *header);
+bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file,
+                           const char *path, struct header *header);
 
 /* Reads and checks the header of a file of the given length. */
 bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t length, struct header *header);
 
 /* Fills contents->model and contents->note from the file; after a failure they may be half filled,
    and are the caller's to free. */
-bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header, struct contents *contents);
+bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
+                          struct contents *contents);
 
 /* BPCN_IO with "cannot <what> <path>: <errno in words>". */
 bpcn_status fail_io(const char *what, const char *path);

@@ -82,7 +82,8 @@ void state_encode(const struct contents *contents, const struct section *section
         put_reals(out, array + first, n / size, size);
 }
 
-void state_decode(struct contents *contents, const struct section *section, uint64_t first, size_t n, const unsigned char *in)
+void state_decode(struct contents *contents, const struct section *section, uint64_t first, size_t n,
+                  const unsigned char *in)
 {
     size_t size;
     unsigned char *array = section_array(contents, section, &size);
