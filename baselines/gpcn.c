@@ -4,7 +4,6 @@
 
 #include "alloc.h"
 #include "error.h"
-#include "linalg.h"
 #include "random.h"
 
 #include <math.h>
@@ -116,7 +115,7 @@ bpcn_status gpcn_predict(const struct gpcn *g, const double *codes, size_t n, do
         return fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < n; i++)
         gpcn_activate(g->options.activation, d1, codes + i * g->code_dim, z + i * d1, z + n * d1);
-    matmul_f64(n, d1, g->width[0], z, g->weights[0], out);
+    gpcn_matmul(n, d1, g->width[0], z, g->weights[0], out);
     free(z);
     return BPCN_OK;
 }
@@ -265,7 +264,7 @@ bpcn_status gpcn_sample(const struct gpcn *g, size_t n, uint64_t draw, float *ou
                 memcpy(above, g->weights[top], g->width[top] * sizeof *above);
             else {
                 gpcn_activate(g->options.activation, g->width[l + 1], above, z, slope);
-                matmul_f64(1, g->width[l + 1], g->width[l], z, g->weights[l], above);
+                gpcn_matmul(1, g->width[l + 1], g->width[l], z, g->weights[l], above);
             }
             random_normals(g->options.seed, stream_id(STREAM_SAMPLE, draw + i, l), 0, g->width[l], noise);
             for (size_t j = 0; j < g->width[l]; j++)

@@ -10,10 +10,10 @@
  */
 #include "gpcn_seam.h"
 #include "gpcn_state.h"
+#include "linalg.h"
 
 #include "alloc.h"
 #include "error.h"
-#include "linalg.h"
 #include "random.h"
 
 #include <math.h>
@@ -94,8 +94,8 @@ static int prepare_gram(struct inference *f)
         hide(d1, dim, f->known, visible);
         weights = visible;
     }
-    matmul_transposed_f64(d1, d1, dim, weights, weights, f->gram);
-    matmul_transposed_f64(f->n, d1, dim, f->x, weights, f->cross);
+    gpcn_matmul_transposed(d1, d1, dim, weights, weights, f->gram);
+    gpcn_matmul_transposed(f->n, d1, dim, f->x, weights, f->cross);
     for (size_t i = 0; i < f->n; i++)
         for (size_t j = 0; j < dim; j++)
             if (f->known == NULL || f->known[j])
@@ -116,11 +116,11 @@ static void gram_layer(struct inference *f, size_t n, const size_t *rows, double
 {
     size_t d1 = f->g->width[1];
     double s = f->g->options.sigma_x * f->g->options.sigma_x;
-    matmul_f64(n, d1, d1, f->z, f->gram, f->pull);
+    gpcn_matmul(n, d1, d1, f->z, f->gram, f->pull);
     for (size_t i = 0; i < n; i++) {
         double *pull = f->pull + i * d1;
         const double *z = f->z + i * d1, *p = f->cross + rows[i] * d1;
-        energy[i] += (f->squares[rows[i]] - 2 * dot_f64(d1, z, p) + dot_f64(d1, z, pull)) / (2 * s);
+        energy[i] += (f->squares[rows[i]] - 2 * dot(d1, z, p) + dot(d1, z, pull)) / (2 * s);
         for (size_t j = 0; j < d1; j++)
             pull[j] -= p[j];
     }
@@ -133,16 +133,16 @@ static void plain_layer(struct inference *f, size_t l, size_t n, const size_t *r
     const struct gpcn *g = f->g;
     size_t above = g->width[l + 1], below = g->width[l];
     double s = g->options.sigma_x * g->options.sigma_x;
-    matmul_f64(n, above, below, f->z, g->weights[l], f->error);
+    gpcn_matmul(n, above, below, f->z, g->weights[l], f->error);
     for (size_t i = 0; i < n; i++) {
         const double *target = l == 0 ? f->x + rows[i] * below : codes + i * g->code_dim + g->offset[l];
         const unsigned char *known = l == 0 && f->known ? f->known + rows[i] * below : NULL;
         double *e = f->error + i * below;
         for (size_t j = 0; j < below; j++)
             e[j] = known == NULL || known[j] ? e[j] - target[j] : 0;
-        energy[i] += sum_of_squares_f64(below, e) / (2 * s);
+        energy[i] += sum_of_squares(below, e) / (2 * s);
     }
-    matmul_transposed_f64(n, above, below, f->error, g->weights[l], f->pull);
+    gpcn_matmul_transposed(n, above, below, f->error, g->weights[l], f->pull);
 }
 
 static void top_layer(const struct gpcn *g, size_t n, const double *codes, double *energy, double *grad)
@@ -196,7 +196,7 @@ static void start(const struct gpcn *g, size_t row, double *z, double *slope, do
     memcpy(code + g->offset[top], g->weights[top], g->width[top] * sizeof *code);
     for (size_t l = top; l-- > 1;) {
         gpcn_activate(g->options.activation, g->width[l + 1], code + g->offset[l + 1], z, slope);
-        matmul_f64(1, g->width[l + 1], g->width[l], z, g->weights[l], code + g->offset[l]);
+        gpcn_matmul(1, g->width[l + 1], g->width[l], z, g->weights[l], code + g->offset[l]);
     }
     if (g->options.activation != BPCN_RELU && g->options.minimizer != BPCN_ADAM)
         return;

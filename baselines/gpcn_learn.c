@@ -4,7 +4,6 @@
 
 #include "alloc.h"
 #include "error.h"
-#include "linalg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,13 @@ static void layer_step(struct gpcn *g, size_t l, const double *x, const double *
     size_t above = g->width[l + 1], below = g->width[l];
     for (size_t i = 0; i < n; i++)
         gpcn_activate(g->options.activation, above, codes + i * g->code_dim + g->offset[l + 1], z + i * above, slope);
-    matmul_f64(n, above, below, z, g->weights[l], error);
+    gpcn_matmul(n, above, below, z, g->weights[l], error);
     for (size_t i = 0; i < n; i++) {
         const double *target = l == 0 ? x + i * below : codes + i * g->code_dim + g->offset[l];
         for (size_t j = 0; j < below; j++)
             error[i * below + j] = c * (target[j] - error[i * below + j]);
     }
-    rank_update_f64(n, above, below, z, error, g->weights[l]);
+    gpcn_rank_update(n, above, below, z, error, g->weights[l]);
 }
 
 static void top_step(struct gpcn *g, const double *codes, size_t n, double c)

@@ -197,7 +197,7 @@ static void run_set(const struct kernels *k, const struct input *in, size_t n, s
     k->dot_four_f64(n, STRIDE, in->rows_f64, in->z_f64, o->four_f64);
     memcpy(o->axpy, in->z, n * sizeof *o->axpy);
     memcpy(o->axpy_f64, in->z_f64, n * sizeof *o->axpy_f64);
-    k->axpy_f32(n, 0.7f, in->rows, o->axpy);
+    k->axpy_f32(n, (double)0.7f, in->rows, o->axpy);
     k->axpy_f64(n, 0.7, in->rows_f64, o->axpy_f64);
     k->add_four_f32(n, STRIDE, in->rows, in->z, o->sum);
     k->add_four_f64(n, STRIDE, in->rows_f64, in->z_f64, o->sum_f64);

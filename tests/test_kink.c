@@ -147,7 +147,7 @@ static void evaluate_edged(void *context, size_t n, const size_t *rows, const do
     e->evaluations++;
 }
 
-static int one_stage(void *context, size_t row, size_t number, double *point, struct stage *stage)
+static int only_stage(void *context, size_t row, size_t number, double *point, struct stage *stage)
 {
     (void)context;
     (void)row;
@@ -179,7 +179,7 @@ static void a_minimum_with_entries_at_kinks_is_found_exactly(void **state)
         size_t resting = 0;
         struct outcome outcome;
         struct objective objective = {
-            .context = &e, .dim = DIM, .evaluate = evaluate_edged, .enter = one_stage, .jump = e.jump};
+            .context = &e, .dim = DIM, .evaluate = evaluate_edged, .enter = only_stage, .jump = e.jump};
         assert_ok(lbfgs_minimize(&objective, 1, 1, x, &outcome));
         size_t evaluations = e.evaluations;
         descend_by_entries(&e, want);

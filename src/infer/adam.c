@@ -65,6 +65,15 @@ static double mean_of(size_t n, const double *x)
     return sum / (double)n;
 }
 
+int first_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
+{
+    (void)context;
+    (void)row;
+    (void)point;
+    (void)stage;
+    return number == 0;
+}
+
 bpcn_status adam_minimize(const struct objective *objective, size_t rows, const struct adam_options *options,
                           real *points, struct outcome *outcome, double *losses)
 {

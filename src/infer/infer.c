@@ -258,21 +258,12 @@ static void evaluate_all(void *context, size_t n, const size_t *rows, const real
     rows_run(t->rows, evaluate_part, t);
 }
 
-static int only_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
-{
-    (void)context;
-    (void)row;
-    (void)point;
-    (void)stage;
-    return number == 0;
-}
-
 bpcn_status infer_adam(struct rows *rows, const struct energy *energy, const struct adam_options *options, real *points,
                        struct outcome *outcome, double *losses)
 {
     struct together together = {.rows = rows, .energy = energy};
     struct objective objective = {
-        .context = &together, .dim = rows->model->code_dim, .evaluate = evaluate_all, .enter = only_stage};
+        .context = &together, .dim = rows->model->code_dim, .evaluate = evaluate_all, .enter = first_stage};
     bpcn_status status = adam_minimize(&objective, rows->n, options, points, outcome, losses);
     if (status == BPCN_OK && rows->n == 1 && energy->particle != NULL)
         rows_keep(rows, 0, 0, 0);

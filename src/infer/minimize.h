@@ -53,6 +53,8 @@ struct adam_options {
     double rate, stop;
     size_t steps;
 };
+/* `enter` of an objective that Adam minimises. */
+int first_stage(void *context, size_t row, size_t number, real *point, struct stage *stage);
 bpcn_status adam_minimize(const struct objective *objective, size_t rows, const struct adam_options *options,
                           real *points, struct outcome *outcome, double *losses);
 

@@ -147,11 +147,11 @@ double prepared_share_written(struct prepared *p)
 
 /* ---- making, with the lock held */
 
-static int make_weights(struct prepared *p, size_t k, struct team *team)
+static int make_weights(struct prepared *p, size_t k)
 {
     struct ready *r = &p->ready[k];
     if (r->weights == NULL)
-        r->weights = weights_create(p->model, &p->model->particles[k], team);
+        r->weights = weights_create(p->model, &p->model->particles[k]);
     return r->weights != NULL ? 0 : -1;
 }
 
@@ -249,7 +249,7 @@ static bpcn_status enter(struct prepared *p, size_t k, struct masks m, const str
     struct ready *r = &p->ready[k];
     size_t dim = p->model->width[0];
     int recall = weighing->sensory != the_density.sensory || weighing->upper != the_density.upper;
-    if (make_weights(p, k, team) != 0 || make_norms(p, k) != 0)
+    if (make_weights(p, k) != 0 || make_norms(p, k) != 0)
         return BPCN_NO_MEMORY;
     struct slot *s = find_slot(r, m, recall, dim);
     if (s == NULL) {
@@ -288,10 +288,10 @@ void prepared_leave(struct prepared *p, struct ground *ground)
     ground->slot = NULL;
 }
 
-const struct weights *prepared_weights(struct prepared *p, size_t k, struct team *team)
+const struct weights *prepared_weights(struct prepared *p, size_t k)
 {
     pthread_mutex_lock(&p->lock);
-    make_weights(p, k, team);
+    make_weights(p, k);
     pthread_mutex_unlock(&p->lock);
     return p->ready[k].weights;
 }

@@ -24,7 +24,7 @@ double prepared_share_written(struct prepared *p);
 /* ---- for readers */
 
 /* The panels of particle k; NULL when out of memory. */
-const struct weights *prepared_weights(struct prepared *p, size_t k, struct team *team);
+const struct weights *prepared_weights(struct prepared *p, size_t k);
 
 /* What the rows of a call know. */
 struct masks {

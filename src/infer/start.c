@@ -2,7 +2,7 @@
 #include "start.h"
 
 #include "activation.h"
-#include "linalg.h"
+#include "sweep.h"
 #include "random.h"
 
 #include <math.h>
@@ -29,6 +29,6 @@ void start_top_down(const struct model *model, const struct particle *particle, 
     for (size_t l = top; l-- > 1;) {
         const struct layer *layer = &particle->layer[l];
         activate(model->options.activation, leak, layer->above, code + model->offset[l + 1], work->z, work->slope);
-        matmul(1, layer->above, layer->below, work->z, layer->mean, code + model->offset[l]);
+        sweep_down(layer->above, layer->below, layer->mean, work->z, code + model->offset[l]);
     }
 }

@@ -22,31 +22,9 @@ const char *bpcn_error(void)
 
 const char *bpcn_status_name(bpcn_status status)
 {
-    switch (status) {
-    case BPCN_OK:
-        return "ok";
-    case BPCN_INVALID:
-        return "invalid";
-    case BPCN_NO_MEMORY:
-        return "no_memory";
-    case BPCN_NUMERIC:
-        return "numeric";
-    case BPCN_REFUSED:
-        return "refused";
-    case BPCN_IO:
-        return "io";
-    case BPCN_FORMAT:
-        return "format";
-    case BPCN_NEWER:
-        return "newer";
-    case BPCN_CORRUPT:
-        return "corrupt";
-    case BPCN_BUSY:
-        return "busy";
-    case BPCN_READ_ONLY:
-        return "read_only";
-    }
-    return "unknown";
+    static const char *const names[] = {"ok",     "invalid", "no_memory", "numeric", "refused",  "io",
+                                        "format", "newer",   "corrupt",   "busy",    "read_only"};
+    return (size_t)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }
 
 const char *bpcn_version(void)

@@ -162,8 +162,9 @@ static void OF(dot_four)(size_t n, size_t stride, const real *rows, const real *
 
 /* ---- sums of rows */
 
-static void OF(axpy)(size_t n, real a, const real *x, real *y)
+static void OF(axpy)(size_t n, double factor, const real *x, real *y)
 {
+    const real a = (real)factor;
     size_t i = 0;
     for (; i + OF(LINE) <= n; i += OF(LINE)) {
         const OF(vector) *from = (const OF(vector) *)(x + i);

@@ -178,6 +178,7 @@ const struct kernels KERNELS = {
     .dot_f32 = dot_f32,
     .dot_f64 = dot_f64,
     .dot_wide_f32 = dot_wide_f32,
+    .dot_wide_f64 = dot_f64,
     .dot_four_f32 = dot_four_f32,
     .dot_four_f64 = dot_four_f64,
     .axpy_f32 = axpy_f32,

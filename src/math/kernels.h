@@ -30,13 +30,14 @@ struct kernels {
     double (*dot_f32)(size_t n, const float *x, const float *y);
     double (*dot_f64)(size_t n, const double *x, const double *y);
     double (*dot_wide_f32)(size_t n, const float *x, const float *y); /* products and sums in double */
+    double (*dot_wide_f64)(size_t n, const double *x, const double *y); /* the same as dot_f64 */
 
     /* f_k = row_k . z for four rows `stride` apart */
     void (*dot_four_f32)(size_t n, size_t stride, const float *rows, const float *z, float *f);
     void (*dot_four_f64)(size_t n, size_t stride, const double *rows, const double *z, double *f);
 
     /* y += a x */
-    void (*axpy_f32)(size_t n, float a, const float *x, float *y);
+    void (*axpy_f32)(size_t n, double a, const float *x, float *y);
     void (*axpy_f64)(size_t n, double a, const double *x, double *y);
 
     /* out [n] += z_0 row_0 + .. + z_3 row_3, rows `stride` apart */

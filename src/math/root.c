@@ -28,13 +28,13 @@ void root_identity(size_t n, double scale, double *root)
 static void root_times(size_t n, const double *root, const double *z, double *f)
 {
     for (size_t j = 0; j < n; j++)
-        f[j] = dot_f64(n - j, root + root_row(n, j), z + j);
+        f[j] = dot(n - j, root + root_row(n, j), z + j);
 }
 
 double root_variance(size_t n, const double *root, const double *z, double *work)
 {
     root_times(n, root, z, work);
-    return sum_of_squares_f64(n, work);
+    return sum_of_squares(n, work);
 }
 
 /* One row of Carlson's update: with f = row . z, takes a to a + f^2 and folds the row into k. After
@@ -115,7 +115,7 @@ void root_to_covariance(size_t n, const double *root, double *covariance)
         for (size_t j = i; j < n; j++)
             row[j] *= diagonal;
         for (size_t k = 0; k < i; k++)
-            axpy_f64(n - i, covariance[k * n + i], covariance + k * n + i, row + i);
+            axpy(n - i, covariance[k * n + i], covariance + k * n + i, row + i);
         for (size_t j = i + 1; j < n; j++)
             covariance[j * n + i] = row[j];
     }

@@ -25,20 +25,31 @@ struct mean_job {
     real *error, *pull;
 };
 
+/* out [n] = z times columns first .. first + n of the mean */
+static void add_rows(size_t above, size_t below, size_t first, size_t n, const real *mean, const real *z, real *out)
+{
+    size_t i = 0;
+    memset(out, 0, n * sizeof *out);
+    for (; i + 4 <= above; i += 4)
+        add_four(n, below, mean + i * below + first, z + i, out);
+    for (; i < above; i++)
+        axpy(n, (double)z[i], mean + i * below + first, out);
+}
+
+void sweep_down(size_t above, size_t below, const real *mean, const real *z, real *out)
+{
+    add_rows(above, below, 0, below, mean, z, out);
+}
+
 /* The errors of this part's columns. */
 static void error_part(void *context, size_t part, size_t parts)
 {
     struct mean_job *m = context;
-    size_t first, last, i = 0;
+    size_t first, last;
     team_share(m->below, COLUMNS, part, parts, &first, &last);
     real *error = m->error + first;
-    size_t n = last - first;
-    memset(error, 0, n * sizeof *error);
-    for (; i + 4 <= m->above; i += 4)
-        add_four(n, m->below, m->mean + i * m->below + first, m->z + i, error);
-    for (; i < m->above; i++)
-        axpy(n, (double)m->z[i], m->mean + i * m->below + first, error);
-    for (size_t j = 0; j < n; j++)
+    add_rows(m->above, m->below, first, last - first, m->mean, m->z, error);
+    for (size_t j = 0; j < last - first; j++)
         error[j] = m->known == NULL || m->known[first + j] ? m->target[first + j] - error[j] : 0;
 }
 

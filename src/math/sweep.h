@@ -7,6 +7,9 @@
 #include "real.h"
 #include "team.h"
 
+/* out [below] = z mean, mean [above x below], by the caller alone */
+void sweep_down(size_t above, size_t below, const real *mean, const real *z, real *out);
+
 /* Entries of scratch that sweep_root needs. */
 size_t sweep_scratch(size_t width, size_t parts);
 

@@ -286,7 +286,7 @@ static void sweep_part(void *context, size_t part, size_t parts)
         for (; i + 4 <= last; i += 4) {
             for (size_t k = 0; k < 4; k++)
                 both_one(i + k, i + 4, s->g + (i + k) * n, s->z, out);
-            both_four(n - i - 4, n, s->g + i * n + i + 4, s->z + i, s->z + i + 4, out + i, out + i + 4);
+            kernels_chosen()->both_four(n - i - 4, n, s->g + i * n + i + 4, s->z + i, s->z + i + 4, out + i, out + i + 4);
         }
         for (; i < last; i++)
             both_one(i, n, s->g + i * n, s->z, out);
@@ -308,7 +308,7 @@ static void multiply(const struct gram *g, struct team *team, const real *z, dou
     team_run(team, sweep_part, &(struct sweep){above, g->g, room, sums});
     memcpy(product, sums, above * sizeof *product);
     for (size_t part = 1; part < team_size(team); part++)
-        axpy_f64(above, 1, sums + part * above, product);
+        axpy(above, 1, sums + part * above, product);
 }
 
 double gram_sweep(const struct aim *aim, struct team *team, const real *z, double *room, real *pull)
@@ -337,8 +337,8 @@ static void follow_part(void *context, size_t part, size_t parts)
     size_t n = f->n;
     for (size_t first = part * ROWS; first < n; first += parts * ROWS)
         for (size_t i = first; i < n && i < first + ROWS; i++) {
-            axpy_f64(n - i, f->gain[i], f->change + i, f->g + i * n + i);
-            axpy_f64(n - i, f->change[i], f->gain + i, f->g + i * n + i);
+            axpy(n - i, f->gain[i], f->change + i, f->g + i * n + i);
+            axpy(n - i, f->change[i], f->gain + i, f->g + i * n + i);
         }
 }
 
@@ -354,7 +354,7 @@ void gram_follow(struct gram *g, const struct aim *aim, struct team *team, const
         change[i] = aim->b[i] - change[i];
         squares -= wide[i] * (aim->b[i] + change[i]);
     }
-    axpy_f64(above, 0.5 * squares, c, change);
+    axpy(above, 0.5 * squares, c, change);
     team_run(team, follow_part, &(struct follow){above, c, change, g->g});
     free(g->panels.data);
     g->panels.data = NULL;

@@ -294,11 +294,6 @@ void particle_predict(const struct energy *e, size_t n, const real *h, struct wo
                 out[i * model->width[0] + j] = (real)e->particle->top_mean[j];
         return;
     }
-    const struct layer *layer = &e->particle->layer[0];
-    const struct weights *weights = weights_of(e);
     activate_layer(model, 1, n, NULL, h, work);
-    if (weights != NULL)
-        weights_down(weights, work->team, 0, n, work->z, out);
-    else
-        matmul(n, layer->above, layer->below, work->z, layer->mean, out);
+    weights_down(weights_of(e), work->team, 0, n, work->z, out);
 }

@@ -14,62 +14,34 @@ struct weights {
     size_t entries;
 };
 
-/* A matrix of a layer that is to be cut. */
-struct cut {
-    struct panels *panels;
-    size_t rows, columns;
-    const real *matrix;
-    int transposed;
-    enum panel_shape shape;
-    real *data;
-};
-
-enum { CUTS = 4 }; /* of each layer */
-
-struct cut_job {
-    size_t count;
-    struct cut cut[CUTS * BPCN_MAX_LAYERS];
-};
-
-static void cut_part(void *context, size_t part, size_t parts)
-{
-    const struct cut_job *job = context;
-    for (size_t i = part; i < job->count; i += parts) {
-        const struct cut *c = &job->cut[i];
-        *c->panels = panels_fill(c->rows, c->columns, c->matrix, c->transposed, c->shape, c->data);
-    }
-}
-
-struct weights *weights_create(const struct model *model, const struct particle *particle, struct team *team)
+struct weights *weights_create(const struct model *model, const struct particle *particle)
 {
     struct weights *w = alloc_zeroed(1, sizeof *w);
-    struct cut_job job = {0};
-    size_t entries = 0;
+    size_t size = sizeof(real);
     for (size_t l = 0; w != NULL && l < model->options.layers; l++) {
-        const struct layer *layer = &particle->layer[l];
-        size_t above = layer->above, below = layer->below;
-        struct cut *c = &job.cut[job.count];
-        c[0] = (struct cut){&w->layer[l].down, above, below, layer->mean, 0, PANEL_FULL, NULL};
-        c[1] = (struct cut){&w->layer[l].up, below, above, layer->mean, 1, PANEL_FULL, NULL};
-        c[2] = (struct cut){&w->layer[l].spread, above, above, layer->root_real, 1, PANEL_LOWER, NULL};
-        c[3] = (struct cut){&w->layer[l].back, above, above, layer->root_real, 0, PANEL_UPPER, NULL};
-        for (size_t i = 0; i < CUTS; i++)
-            entries += panels_entries(c[i].rows, c[i].columns, sizeof(real));
-        job.count += CUTS;
+        size_t above = model->width[l + 1], below = model->width[l];
+        w->entries += panels_entries(above, below, size) + panels_entries(below, above, size) +
+                      2 * panels_entries(above, above, size);
     }
-    real *data = alloc_zeroed(entries, sizeof *data);
-    if (w == NULL || data == NULL) {
+    real *data = w != NULL ? alloc_zeroed(w->entries, size) : NULL;
+    if (data == NULL) {
         free(w);
-        free(data);
         return NULL;
     }
     w->data = data;
-    w->entries = entries;
-    for (size_t i = 0; i < job.count; i++) {
-        job.cut[i].data = data;
-        data += panels_entries(job.cut[i].rows, job.cut[i].columns, sizeof(real));
+    for (size_t l = 0; l < model->options.layers; l++) {
+        const struct layer *layer = &particle->layer[l];
+        size_t above = layer->above, below = layer->below;
+        const real *mean = layer->mean, *root = layer->root_real;
+        w->layer[l].down = panels_fill(above, below, mean, 0, PANEL_FULL, data);
+        data += panels_entries(above, below, size);
+        w->layer[l].up = panels_fill(below, above, mean, 1, PANEL_FULL, data);
+        data += panels_entries(below, above, size);
+        w->layer[l].spread = panels_fill(above, above, root, 1, PANEL_LOWER, data);
+        data += panels_entries(above, above, size);
+        w->layer[l].back = panels_fill(above, above, root, 0, PANEL_UPPER, data);
+        data += panels_entries(above, above, size);
     }
-    team_run(team, cut_part, &job);
     return w;
 }
 

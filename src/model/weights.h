@@ -10,8 +10,8 @@
 
 struct weights;
 
-/* NULL when out of memory. Must not outlive or outdate the particle. Made by the team (NULL: the caller). */
-struct weights *weights_create(const struct model *model, const struct particle *particle, struct team *team);
+/* NULL when out of memory. Must not outdate the particle. */
+struct weights *weights_create(const struct model *model, const struct particle *particle);
 void weights_free(struct weights *w);
 
 size_t weights_bytes(const struct weights *w);

@@ -86,21 +86,12 @@ static void evaluate_joint(void *context, size_t n, const size_t *rows, const re
     }
 }
 
-static int only_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
-{
-    (void)context;
-    (void)row;
-    (void)point;
-    (void)stage;
-    return number == 0;
-}
-
 /* points [n x (code_dim + dim)]: starts in, minima out. */
 static bpcn_status descend_joint(struct reading *r, struct joint *j, real *points)
 {
     const bpcn_options *o = &r->model->options;
     size_t code = r->model->code_dim, dim = r->model->width[0], both = code + dim;
-    struct objective objective = {.context = j, .dim = both, .evaluate = evaluate_joint, .enter = only_stage};
+    struct objective objective = {.context = j, .dim = both, .evaluate = evaluate_joint, .enter = first_stage};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->rounds * o->adam_steps};
     draw_starts(r, 0, points, both);
     for (size_t i = 0; i < r->request->n; i++)

@@ -93,7 +93,7 @@ void look_at_answers(struct reading *r)
 bpcn_status ready_mixture(struct reading *r)
 {
     for (size_t k = 0; k < r->model->options.particles; k++) {
-        r->weights[k] = prepared_weights(r->shard->prepared, k, r->team);
+        r->weights[k] = prepared_weights(r->shard->prepared, k);
         if (r->weights[k] == NULL)
             return BPCN_NO_MEMORY;
     }

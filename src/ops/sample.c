@@ -3,7 +3,7 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "linalg.h"
+#include "sweep.h"
 #include "random.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static void sample_one(const struct model *model, uint64_t stream, struct sample
     for (size_t l = top; l-- > 0;) {
         const struct layer *layer = &particle->layer[l];
         activate(model->options.activation, 0, layer->above, s->x, s->z, s->slope);
-        matmul(1, layer->above, layer->below, s->z, layer->mean, s->x);
+        sweep_down(layer->above, layer->below, layer->mean, s->z, s->x);
         add_noise(model, l, stream, &drawn, s);
     }
     memcpy(out, s->x, model->width[0] * sizeof *out);
