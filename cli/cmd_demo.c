@@ -19,11 +19,11 @@ static const char dataset[] = "/usr/share/datasets/fashion-mnist/train-images-id
 struct demo {
     fmt_table pictures;
     bpcn_memory *memory;
-    float *query, *answer;  /* [PICTURES x DIM] */
-    unsigned char *known;   /* [PICTURES x DIM] */
+    float *query, *answer; /* [PICTURES x DIM] */
+    unsigned char *known;  /* [PICTURES x DIM] */
     fmt_grid grid;
     size_t grid_row;
-    uint32_t random;        /* state of a small generator: the same demo every time */
+    uint32_t random; /* state of a small generator: the same demo every time */
 };
 
 static double uniform(struct demo *d)
@@ -131,8 +131,8 @@ static int recall_all(struct demo *d)
 {
     printf("  %-34s %8s  %9s  %11s  %s\n", "recalled from", "error of", "error of", "the right", "evaluations");
     printf("  %-34s %8s  %9s  %11s  %s\n", "", "query", "answer", "picture", "per query");
-    int failed = recall(d, "noise (standard deviation 0.4)", NOISE) ||
-                 recall(d, "a quarter of the pixels", DROPPED) || recall(d, "the left half", HALF);
+    int failed = recall(d, "noise (standard deviation 0.4)", NOISE) || recall(d, "a quarter of the pixels", DROPPED) ||
+                 recall(d, "the left half", HALF);
     for (int i = 0; !failed && i < 20; i++)
         failed = bpcn_memory_forget(d->memory, 0.005) != BPCN_OK;
     return failed || recall(d, "the left half, after forgetting", HALF);
@@ -153,8 +153,10 @@ static int run(struct demo *d, const char *out)
     fmt_error error;
     options.max_rows = PICTURES;
     if (fmt_read(dataset, &options, &d->pictures, &error) != FMT_OK) {
-        fprintf(stderr, "bpcn demo: %s\nThe demo shows Fashion-MNIST: install the Debian package "
-                        "dataset-fashion-mnist.\n", error.message);
+        fprintf(stderr,
+                "bpcn demo: %s\nThe demo shows Fashion-MNIST: install the Debian package "
+                "dataset-fashion-mnist.\n",
+                error.message);
         return 1;
     }
     if (d->pictures.rows < PICTURES || d->pictures.dim != DIM)

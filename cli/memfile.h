@@ -22,8 +22,8 @@ int remark_parse(const char *text, size_t dim, struct remark *remark);
 
 /* What a command wants with the file. */
 enum purpose {
-    TO_LOOK,   /* the memory as the file has it now */
-    TO_CHANGE  /* every finished write, forget and delete goes to the file at once */
+    TO_LOOK,  /* the memory as the file has it now */
+    TO_CHANGE /* every finished write, forget and delete goes to the file at once */
 };
 
 struct memfile {

@@ -250,8 +250,7 @@ static void markdown_worse(FILE *file, const struct job_list *list, const struct
                 if (found++ == 0)
                     fputs("\n## Worse than the paper by more than its deviation and 10 % (▲)\n\n", file);
                 fprintf(file, "- %s, %s, %zu images: %.4f against %.4f. %s\n", t->title, t->row[r].label, t->lengths[c],
-                        f.mean, f.paper,
-                        why_worse(t, &t->row[r], figure_of(list, plan, t, r, c, "above_stored").mean));
+                        f.mean, f.paper, why_worse(t, &t->row[r], figure_of(list, plan, t, r, c, "above_stored").mean));
             }
 }
 

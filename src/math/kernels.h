@@ -29,7 +29,7 @@ struct kernels {
     /* x . y. float32: sums of up to 128 products in float32, their sum in double. */
     double (*dot_f32)(size_t n, const float *x, const float *y);
     double (*dot_f64)(size_t n, const double *x, const double *y);
-    double (*dot_wide_f32)(size_t n, const float *x, const float *y); /* products and sums in double */
+    double (*dot_wide_f32)(size_t n, const float *x, const float *y);   /* products and sums in double */
     double (*dot_wide_f64)(size_t n, const double *x, const double *y); /* the same as dot_f64 */
 
     /* f_k = row_k . z for four rows `stride` apart */

@@ -286,7 +286,8 @@ static void sweep_part(void *context, size_t part, size_t parts)
         for (; i + 4 <= last; i += 4) {
             for (size_t k = 0; k < 4; k++)
                 both_one(i + k, i + 4, s->g + (i + k) * n, s->z, out);
-            kernels_chosen()->both_four(n - i - 4, n, s->g + i * n + i + 4, s->z + i, s->z + i + 4, out + i, out + i + 4);
+            kernels_chosen()->both_four(n - i - 4, n, s->g + i * n + i + 4, s->z + i, s->z + i + 4, out + i,
+                                        out + i + 4);
         }
         for (; i < last; i++)
             both_one(i, n, s->g + i * n, s->z, out);

@@ -22,12 +22,10 @@ static void check_round_trip(const fmt_table *table, const fmt_options *options)
     check(stream != NULL);
     check(fmt_write_stream(stream, "out", FMT_CSV, table, NULL) == FMT_OK);
     fclose(stream);
-    check(fmt_read_memory((const uint8_t *)bytes, size, "back", options, &back,
-                          NULL) == FMT_OK);
+    check(fmt_read_memory((const uint8_t *)bytes, size, "back", options, &back, NULL) == FMT_OK);
     check(back.rows == table->rows && back.dim == table->dim);
     for (size_t i = 0; i < back.rows * back.dim; i++)
-        check(back.data[i] == table->data[i] ||
-              (isnan(back.data[i]) && isnan(table->data[i])));
+        check(back.data[i] == table->data[i] || (isnan(back.data[i]) && isnan(table->data[i])));
     fmt_table_free(&back);
     free(bytes);
 }

@@ -30,8 +30,7 @@ static void check_round_trip(const fmt_table *table)
     check(stream != NULL);
     check(fmt_write_stream(stream, "out", FMT_PNM, table, NULL) == FMT_OK);
     fclose(stream);
-    check(fmt_read_memory((const uint8_t *)bytes, size, "back", NULL, &back, NULL) ==
-          FMT_OK);
+    check(fmt_read_memory((const uint8_t *)bytes, size, "back", NULL, &back, NULL) == FMT_OK);
     check(back.height == table->height && back.channels == table->channels);
     for (size_t i = 0; i < back.dim; i++) { /* half a level, and rounding */
         float apart = back.data[i] - table->data[i];

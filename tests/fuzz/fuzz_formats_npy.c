@@ -24,8 +24,7 @@ static void check_round_trip(const fmt_table *table, const fmt_options *options)
     check(stream != NULL);
     check(fmt_write_stream(stream, "out", FMT_NPY, table, NULL) == FMT_OK);
     fclose(stream);
-    check(fmt_read_memory((const uint8_t *)bytes, size, "back", &whole, &back,
-                          NULL) == FMT_OK);
+    check(fmt_read_memory((const uint8_t *)bytes, size, "back", &whole, &back, NULL) == FMT_OK);
     check(back.rows == table->rows && back.dim == table->dim);
     check(memcmp(back.data, table->data, back.rows * back.dim * sizeof(float)) == 0);
     fmt_table_free(&back);

@@ -36,8 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     for (size_t i = 0; i < names.count && i < 4; i++) {
         read_member(data, size, names.name[i]);
-        if (fmt_npz_parse_f64(data, size, "fuzz", names.name[i], &array, NULL) ==
-            FMT_OK)
+        if (fmt_npz_parse_f64(data, size, "fuzz", names.name[i], &array, NULL) == FMT_OK)
             fmt_array_free(&array);
     }
     fmt_names_free(&names);
