@@ -33,6 +33,7 @@ struct search {
     real *points;            /* [n x code_dim] */
     struct outcome *outcome; /* [n] */
     double *extra;           /* [n]: of the best so far */
+    struct fit *fit;         /* [n x (layers + 1)]: likewise */
     double *allowance;       /* [n]: how far behind, in nats, another particle's weight may be for it to win */
 };
 
@@ -51,16 +52,18 @@ static void search_free(struct search *s)
     free(s->points);
     free(s->outcome);
     free(s->extra);
+    free(s->fit);
 }
 
-static int search_create(struct search *s, size_t n, size_t code)
+static int search_create(struct search *s, size_t n, size_t code, size_t layers)
 {
     s->subset = alloc_zeroed(n, sizeof *s->subset);
     s->points = alloc_zeroed(n, code * sizeof *s->points);
     s->outcome = alloc_zeroed(n, sizeof *s->outcome);
     s->extra = alloc_zeroed(n, 2 * sizeof *s->extra);
+    s->fit = alloc_zeroed(n * (layers + 1), sizeof *s->fit);
     s->allowance = s->extra + n;
-    return s->subset && s->points && s->outcome && s->extra ? 0 : -1;
+    return s->subset && s->points && s->outcome && s->extra && s->fit ? 0 : -1;
 }
 
 /* ---- a particle made ready */
@@ -155,7 +158,7 @@ static void start_rows(struct search *s, const struct particle *particle, size_t
 static void keep_better(struct search *s, size_t at, size_t k, int first)
 {
     struct reading *r = s->r;
-    size_t i = s->subset[at], code = r->model->code_dim;
+    size_t i = s->subset[at], code = r->model->code_dim, layers = r->model->options.layers + 1;
     const double *log_w = r->model->log_weights;
     double mine = log_w[k] - s->outcome[at].energy;
     size_t evaluations = r->outcome[i].evaluations + s->outcome[at].evaluations;
@@ -164,6 +167,7 @@ static void keep_better(struct search *s, size_t at, size_t k, int first)
         r->outcome[i] = s->outcome[at];
         r->particle[i] = k;
         s->extra[i] = r->rows->extra[i];
+        memcpy(s->fit + i * layers, fit_of(r->rows, i), layers * sizeof *s->fit);
     }
     r->outcome[i].evaluations = evaluations;
 }
@@ -293,7 +297,7 @@ static void allow(struct search *s)
     const struct reading *r = s->r;
     const struct model *m = r->model;
     for (size_t i = 0; i < r->request->n; i++) {
-        const struct fit *fit = fit_of(r->rows, i);
+        const struct fit *fit = s->fit + i * (m->options.layers + 1);
         double count = r->rows->count[i], terms = count + (double)m->code_dim;
         double odd = excess(fit[0].squares, r->objective.weighing.sensory * fit[0].variance + s->extra[i], count);
         for (size_t l = 1; l <= m->options.layers; l++)
@@ -477,7 +481,7 @@ static bpcn_status our_read(struct reading *r)
     struct search s = {.r = r, .masks = masks_of(r), .given = integrated && o->noise > 0 ? o->noise * o->noise : 0};
     s.estimate = integrated && o->noise < 0 && !(masked && kinked);
     bpcn_status status = BPCN_NO_MEMORY;
-    if (search_create(&s, r->request->n, r->model->code_dim) == 0)
+    if (search_create(&s, r->request->n, r->model->code_dim, r->model->options.layers) == 0)
         status = search_all(&s);
     if (status == BPCN_OK && !integrated && !masked && r->answers != NULL)
         status = iterate_modes(&s);
