@@ -52,8 +52,7 @@ int memfile_breathe(struct memfile *file);
 
 void memfile_close(struct memfile *file);
 
-/* What the header alone tells. */
-/* The header alone has no fields and no fullness, and its counts are those of the last checkpoint. */
+/* About a memory file, for those who do not want the memory itself. */
 struct memhead {
     bpcn_options options;
     bpcn_stats stats;
@@ -61,7 +60,10 @@ struct memhead {
     uint64_t file_bytes;
 };
 
+/* By the file's header alone, at once: counts as of the last checkpoint, no fields, no fullness. */
 int memfile_header(const struct say *say, const char *path, struct memhead *head);
+
+/* By opening it, the log included. */
 int memfile_head(const struct say *say, const char *path, struct memhead *head);
 
 /* Verifies everything, printing what is wrong and where; EXIT_DAMAGED when something is. */

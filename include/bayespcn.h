@@ -28,8 +28,11 @@
  *     that a caller does not have count as their defaults. Fields that the library does not know must
  *     be zero, and come back as zero. Structs without `size` never change theirs.
  *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
- *     one memory at once; all others want it alone.
- *   - The same seed, inputs and number of threads on the same machine give the same bits.
+ *     one memory at once; all others want it alone. What a call computes from the parameters alone is
+ *     kept for the calls after it, whichever thread they come from, until the memory changes.
+ *   - The same seed, inputs and number of threads on the same machine give the same bits; of a read
+ *     any number of threads does. A memory that was closed and opened again is the same to the bit, but
+ *     what is written to it then may differ in its last bits from what would have been.
  */
 #ifndef BAYESPCN_H
 #define BAYESPCN_H
@@ -161,12 +164,14 @@ typedef struct bpcn_stats {
     uint64_t writes;            /* rows written since creation */
     uint64_t forgets;           /* calls of forget and discount with beta > 0 */
     uint64_t deletes;           /* rows taken back */
-    size_t bytes;               /* memory held: constant from creation on */
+    size_t bytes;               /* of the memory itself: constant from creation on */
     double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
     const char *kernels;        /* the inner loops in use: portable, avx2 or avx512. The best that this CPU
                                    has, unless the environment variable BPCN_KERNELS names another set
                                    when the first memory is made; a set that does not exist or that this
                                    CPU lacks is BPCN_INVALID. avx2 and avx512 give the same bits. */
+    size_t prepared_bytes;      /* held beside, of what reads and writes prepared and keep until the
+                                   memory changes; some times `bytes` at most */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);

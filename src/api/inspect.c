@@ -61,7 +61,8 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .deletes = m->deletes,
                        .bytes = sizeof *memory + model_bytes(m),
                        .effective_particles = 1 / squares,
-                       .kernels = kernels_chosen()->name};
+                       .kernels = kernels_chosen()->name,
+                       .prepared_bytes = core_for(m)->prepared_bytes(memory->prepared)};
     sized_give(&sized_stats, &full, stats, stats->size);
     return BPCN_OK;
 }

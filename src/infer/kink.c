@@ -30,7 +30,7 @@ void kink_change(size_t dim, const real *from, const real *grad, const real *to,
 {
     for (size_t j = 0; j < dim; j++) {
         if (from[j] == 0 && grad[j] == 0)
-            change[j] = 0; /* held: what the others do to it is none of the curvature that they move in */
+            change[j] = 0; /* it did not move, so its gradient says nothing of the curvature along the step */
         else if (to[j] == 0 && (from[j] > 0 || (from[j] == 0 && grad[j] < 0)))
             change[j] += to_jump[j];
     }

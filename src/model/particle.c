@@ -31,7 +31,7 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
         hidden = model->width[l] > hidden ? model->width[l] : hidden;
     below = hidden > below ? hidden : below;
     size_t scratch = sweep_scratch(hidden, team_size(team)), x0 = with_x0 ? model->width[0] : 0;
-    size_t jump = model->options.activation == BPCN_RELU ? code : 0;
+    size_t jump = activation_of(model->options.activation)->kinked ? code : 0;
     struct workspace *work = alloc_zeroed(1, sizeof *work);
     real *block = alloc_zeroed(rows * (5 * hidden + below + code + jump + x0) + scratch, sizeof *block);
     size_t wide = 2 * rows * hidden > gram_room(hidden, team) ? 2 * rows * hidden : gram_room(hidden, team);
