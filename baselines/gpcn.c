@@ -43,9 +43,9 @@ bpcn_status gpcn_reset(struct gpcn *g)
     o.precision = BPCN_FLOAT64;
     bpcn_status status = bpcn_memory_create(&o, &memory);
     for (size_t l = 0; status == BPCN_OK && l < o.layers; l++)
-        status = bpcn_memory_get_layer(memory, 0, l, g->weights[l], NULL);
+        status = bpcn_memory_get_layer(memory, 0, 0, l, g->weights[l], NULL);
     if (status == BPCN_OK)
-        status = bpcn_memory_get_top(memory, 0, g->weights[o.layers], &variance);
+        status = bpcn_memory_get_top(memory, 0, 0, g->weights[o.layers], &variance);
     bpcn_memory_free(memory);
     return status;
 }

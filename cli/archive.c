@@ -82,7 +82,7 @@ static int pack_layer(struct packing *p, const bpcn_memory *memory, const bpcn_o
     double *mean = covs ? calloc(above * below, sizeof *mean) : NULL;
     int failed = mean == NULL;
     for (size_t k = 0; k < n && !failed; k++) {
-        failed = bpcn_memory_get_layer(memory, k, l, mean, covs + k * above * above) != BPCN_OK;
+        failed = bpcn_memory_get_layer(memory, 0, k, l, mean, covs + k * above * above) != BPCN_OK;
         for (size_t j = 0; j < above * below; j++)
             if (type == FMT_F64)
                 ((double *)means)[k * above * below + j] = mean[j];
@@ -100,9 +100,9 @@ static int pack_rest(struct packing *p, const bpcn_memory *memory, const bpcn_op
     double *mean = weights ? add_member(p, "top_mean", -1, FMT_F64, n, width, 0) : NULL;
     double *variance = mean ? add_member(p, "top_variance", -1, FMT_F64, n, 0, 0) : NULL;
     char *text = variance && length > 0 ? add_member(p, "fields", -1, FMT_U8, length, 0, 0) : NULL;
-    int failed = variance == NULL || (length > 0 && text == NULL) || bpcn_memory_get_weights(memory, weights);
+    int failed = variance == NULL || (length > 0 && text == NULL) || bpcn_memory_get_weights(memory, 0, weights);
     for (size_t k = 0; k < n && !failed; k++)
-        failed = bpcn_memory_get_top(memory, k, mean + k * width, &variance[k]) != BPCN_OK;
+        failed = bpcn_memory_get_top(memory, 0, k, mean + k * width, &variance[k]) != BPCN_OK;
     if (!failed && text != NULL)
         memcpy(text, fields, length);
     return failed;
@@ -230,7 +230,7 @@ static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t l
     }
     int failed = 0;
     for (size_t k = 0; k < n && !failed; k++)
-        if (bpcn_memory_set_layer(memory, k, l, mean.data + k * above * below, cov.data + k * above * above))
+        if (bpcn_memory_set_layer(memory, 0, k, l, mean.data + k * above * below, cov.data + k * above * above))
             failed = say_error(u->say, "%s: layer %zu of particle %zu: %s", u->path, l, k, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&cov);
@@ -244,9 +244,9 @@ static int read_rest(const struct unpacking *u, const bpcn_options *o, bpcn_memo
     int failed = read_member(u, "top_mean", n * width, &mean) || read_member(u, "top_variance", n, &variance) ||
                  read_member(u, "weights", n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
-        if (bpcn_memory_set_top(memory, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
+        if (bpcn_memory_set_top(memory, 0, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
             failed = say_error(u->say, "%s: top of particle %zu: %s", u->path, k, bpcn_error());
-    if (!failed && bpcn_memory_set_weights(memory, weights.data) != BPCN_OK)
+    if (!failed && bpcn_memory_set_weights(memory, 0, weights.data) != BPCN_OK)
         failed = say_error(u->say, "%s: weights: %s", u->path, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&variance);

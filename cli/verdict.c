@@ -51,7 +51,7 @@ static size_t heaviest_particle(const bpcn_memory *memory, size_t particles)
 {
     size_t best = 0;
     double *weights = calloc(particles, sizeof *weights);
-    if (weights != NULL && bpcn_memory_get_weights(memory, weights) == BPCN_OK)
+    if (weights != NULL && bpcn_memory_get_weights(memory, 0, weights) == BPCN_OK)
         for (size_t k = 1; k < particles; k++)
             best = weights[k] > weights[best] ? k : best;
     free(weights);
@@ -68,7 +68,7 @@ double memory_fullness(const bpcn_memory *memory)
     for (size_t l = 0; l < o.layers; l++) {
         size_t width = o.hidden[l];
         double *u = malloc(width * width * sizeof *u), trace = 0;
-        if (u == NULL || bpcn_memory_get_layer(memory, particle, l, NULL, u) != BPCN_OK) {
+        if (u == NULL || bpcn_memory_get_layer(memory, 0, particle, l, NULL, u) != BPCN_OK) {
             free(u);
             return -1;
         }

@@ -72,7 +72,8 @@ typedef enum bpcn_status {
     BPCN_NEWER = 7,     /* wrong version: the file's format is newer than this library */
     BPCN_CORRUPT = 8,   /* the file is damaged; the sentence says what and where */
     BPCN_BUSY = 9,      /* another handle or process has the file open for writing */
-    BPCN_READ_ONLY = 10 /* the memory was opened read-only, or this cannot be changed in a file */
+    BPCN_READ_ONLY = 10, /* the memory was opened read-only, or this cannot be changed in a file */
+    BPCN_FULL = 11      /* every shard has its rows, and the memory was made to refuse more */
 } bpcn_status;
 
 /* "ok", "invalid", ...: the status as a word to print or to search for. Never NULL. */
@@ -87,6 +88,7 @@ BPCN_API const char *bpcn_error(void);
 #define BPCN_MAX_LAYERS 64        /* hidden layers */
 #define BPCN_MAX_WIDTH (1u << 24) /* entries of one layer */
 #define BPCN_MAX_PARTICLES (1u << 16)
+#define BPCN_MAX_SHARDS (1u << 18)
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 
 typedef enum bpcn_activation {
@@ -108,6 +110,13 @@ typedef enum bpcn_precision {
     BPCN_FLOAT32 = 0, /* means and inference in float32; covariances and energies in float64 */
     BPCN_FLOAT64 = 1  /* everything in float64: twice the memory, about half the speed */
 } bpcn_precision;
+
+/* What becomes of a row when every shard has its rows. */
+typedef enum bpcn_when_full {
+    BPCN_BLUR = 0,    /* it is written all the same, evenly over all shards: old and new blur */
+    BPCN_RECYCLE = 1, /* the oldest shard is emptied and begun anew: a sharp window over a stream */
+    BPCN_REFUSE = 2   /* BPCN_FULL, and nothing changes */
+} bpcn_when_full;
 
 typedef struct bpcn_options {
     size_t size;                    /* of the caller's struct; set by bpcn_options_default */
@@ -133,6 +142,16 @@ typedef struct bpcn_options {
     size_t rounds;                  /* rounds of an auto-associative read under
                                        BPCN_OBJECTIVE_PAPER; a hetero-associative Adam read takes
                                        rounds x adam_steps steps; default 30 */
+    size_t shards;                  /* networks of this shape, at most, that share the rows out among
+                                       them, 1 .. BPCN_MAX_SHARDS; default 1. A shard takes memory when
+                                       it is first written to. Rows go to one shard after the other; a
+                                       query is answered by the shard that explains it best. Many
+                                       narrow shards hold more, sharper and faster than one wide
+                                       network, as long as each has no more rows than units */
+    size_t shard_rows;              /* rows after which the next shard begins; 0 (default): the width of
+                                       layer 1 */
+    bpcn_when_full when_full;       /* default BPCN_BLUR */
+    int reserved;                   /* 0 */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -164,7 +183,7 @@ typedef struct bpcn_stats {
     uint64_t writes;            /* rows written since creation */
     uint64_t forgets;           /* calls of forget and discount with beta > 0 */
     uint64_t deletes;           /* rows taken back */
-    size_t bytes;               /* of the memory itself: constant from creation on */
+    size_t bytes;               /* of the memory itself: constant but for shards not begun yet */
     double effective_particles; /* 1 / sum of squared weights, 1 .. particles */
     const char *kernels;        /* the inner loops in use: portable, avx2 or avx512. The best that this CPU
                                    has, unless the environment variable BPCN_KERNELS names another set
@@ -172,9 +191,16 @@ typedef struct bpcn_stats {
                                    CPU lacks is BPCN_INVALID. avx2 and avx512 give the same bits. */
     size_t prepared_bytes;      /* held beside, of what reads and writes prepared and keep until the
                                    memory changes; some times `bytes` at most */
+    size_t bytes_most;          /* what `bytes` will be when every shard has begun */
+    size_t shards;              /* begun so far */
+    size_t open_shard;          /* the one begun last */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
+
+/* The rows that each shard was written since it was begun: rows [room], as many as there are shards begun; tells how
+   many those are. rows may be NULL when room is 0. */
+BPCN_API bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, size_t room, size_t *shards);
 
 /* ---- write -------------------------------------------------------------------------------- */
 
@@ -185,8 +211,9 @@ typedef struct bpcn_write_row {
     double leverage;            /* z U z' of the sensory layer before the write, in the heaviest particle:
                                    how unexplored the row's code was */
     uint64_t evaluations;       /* energy and gradient evaluations, all particles together */
+    uint64_t shard;             /* that the row was written to */
     int converged;              /* 1 when the minimiser met its tolerance in every particle */
-    unsigned char reserved[36]; /* 0 */
+    unsigned char reserved[28]; /* 0 */
 } bpcn_write_row;
 
 typedef struct bpcn_write_info {
@@ -226,6 +253,8 @@ typedef struct bpcn_read_options {
                                  (default): estimated from each query (ReLU with a mask: 0). Known
                                  entries come back as they are unless noise is given. Not used by
                                  BPCN_OBJECTIVE_PAPER. */
+    size_t shards;            /* that a query is read in, of those that could have it by a quick look at
+                                 all; the likeliest answers. 0 (default): at most 4 */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
@@ -244,8 +273,9 @@ typedef struct bpcn_read_info {
                                     observations leaves open, and ignorance of the weights along the code */
     uint64_t evaluations;       /* energy and gradient evaluations */
     uint64_t particle;          /* the mixture component that answers */
+    uint64_t shard;             /* and its shard */
     int converged;              /* 1 when the minimiser met its tolerance */
-    unsigned char reserved[60]; /* 0 */
+    unsigned char reserved[52]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for
@@ -262,12 +292,13 @@ BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x
                                        const bpcn_read_options *options, float *codes, bpcn_read_info *info);
 
 /* Log posterior predictive density of n rows (of their known entries) with the most probable code
-   of each: the measure of novelty. log_density [n]. */
+   of each: the measure of novelty. log_density [n]. Of several shards it is that of their mixture, weighed
+   by their rows, of which the few that explain a row best are looked at. */
 BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
                                        double *log_density);
 
 /* The energy, -log p(x, h), of given rows and codes [n x code_dim] under the read objective, and
-   its gradient over the codes (grad may be NULL). */
+   its gradient over the codes (grad may be NULL); of several shards, of their mixture by their rows. */
 BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const unsigned char *known,
                                         const float *codes, size_t n, const bpcn_read_options *options, double *energy,
                                         float *grad);
@@ -373,23 +404,25 @@ BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpc
 
 /* ---- parameters in and out ---------------------------------------------------------------- */
 
-/* Layer l of a particle predicts layer l from layer l + 1, l < layers: mean [above x below]
+/* Of a shard that has begun; a memory has shard 0 from the start.
+
+   Layer l of a particle predicts layer l from layer l + 1, l < layers: mean [above x below]
    and row covariance [above x above], where below is the width of layer l (dim for l = 0) and
    above that of layer l + 1. Either pointer may be NULL. */
-BPCN_API bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t particle, size_t layer, double *mean,
+BPCN_API bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t shard, size_t particle, size_t layer, double *mean,
                                            double *covariance);
 
 /* The covariance must be symmetric and positive definite. */
-BPCN_API bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t layer, const double *mean,
+BPCN_API bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t particle, size_t layer, const double *mean,
                                            const double *covariance);
 
 /* The top of a particle: mean [width of the highest layer] and its one variance. */
-BPCN_API bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t particle, double *mean, double *variance);
-BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, const double *mean, double variance);
+BPCN_API bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t shard, size_t particle, double *mean, double *variance);
+BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t shard, size_t particle, const double *mean, double variance);
 
 /* The particles' weights [particles]; set normalises what it is given. */
-BPCN_API bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights);
-BPCN_API bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights);
+BPCN_API bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, size_t shard, double *weights);
+BPCN_API bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const double *weights);
 
 #ifdef __cplusplus
 }

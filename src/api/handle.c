@@ -11,15 +11,35 @@ bpcn_status out_of_memory(void)
     return fail(BPCN_NO_MEMORY, "out of memory");
 }
 
+static void unprepare(const struct contents *contents, struct prepared **prepared)
+{
+    for (size_t k = 0; prepared != NULL && k < contents->options.shards; k++)
+        core_for(contents->shard[0])->unprepare(prepared[k]);
+    free(prepared);
+}
+
+/* NULL when out of memory. */
+static struct prepared **prepare(const struct contents *contents)
+{
+    struct prepared **prepared = alloc_zeroed(contents->options.shards, sizeof(struct prepared *));
+    for (size_t k = 0; prepared != NULL && k < contents->count; k++) {
+        prepared[k] = core_for(contents->shard[k])->prepare(contents->shard[k]);
+        if (prepared[k] == NULL) {
+            unprepare(contents, prepared);
+            return NULL;
+        }
+    }
+    return prepared;
+}
+
 bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_memory **memory)
 {
-    const struct core *core = core_for(contents->model);
     bpcn_memory *m = alloc_zeroed(1, sizeof *m);
-    struct prepared *prepared = core->prepare(contents->model);
-    struct crew *crew = crew_create(contents->model->options.threads);
+    struct prepared **prepared = prepare(contents);
+    struct crew *crew = crew_create(contents->options.threads);
     if (m == NULL || prepared == NULL || crew == NULL) {
         free(m);
-        core->unprepare(prepared);
+        unprepare(contents, prepared);
         crew_free(crew);
         store_abandon(store);
         contents_free(contents);
@@ -40,33 +60,32 @@ bpcn_status bpcn_memory_close(bpcn_memory *memory)
     if (memory == NULL)
         return BPCN_OK;
     bpcn_status status = store_close(memory->store);
-    core_for(memory->contents.model)->unprepare(memory->prepared);
+    unprepare(&memory->contents, memory->prepared);
     contents_free(&memory->contents);
     crew_free(memory->crew);
     free(memory);
     return status;
 }
 
-bpcn_status edit_begin(struct edit *c, bpcn_memory *memory, enum change_kind kind)
+bpcn_status edit_begin(struct edit *e, bpcn_memory *memory, enum change_kind kind)
 {
     bpcn_status status = store_begin(memory->store, kind);
     if (status != BPCN_OK)
         return status;
-    struct shard shard = shard_of(memory);
-    struct team *team = crew_borrow(memory->crew);
-    const struct core *core = core_for(shard.model);
-    *c = (struct edit){memory, core, team, core->edit(&shard, team, 0)};
-    if (c->editor != NULL)
+    e->memory = memory;
+    e->team = crew_borrow(memory->crew);
+    if (editing_create(&e->editing, &memory->contents, memory->prepared, e->team, 0) == 0)
         return BPCN_OK;
-    crew_return(memory->crew, team);
+    editing_free(&e->editing);
+    crew_return(memory->crew, e->team);
     return out_of_memory();
 }
 
-bpcn_status edit_make(struct edit *c, const struct change *change)
+bpcn_status edit_make(struct edit *e, const struct change *change)
 {
-    bpcn_memory *m = c->memory;
-    struct contents copy = {NULL, NULL, 0}; /* of the note, made first: what is in the log must not fail afterwards */
-    bpcn_status status = c->core->ready(c->editor, change->kind);
+    bpcn_memory *m = e->memory;
+    struct contents copy = {.count = 0}; /* of the note, made first: what is in the log must not fail afterwards */
+    bpcn_status status = editing_ready(&e->editing, change);
     if (status == BPCN_OK && change->kind == CHANGE_NOTE &&
         contents_keep_note(&copy, change->note, change->note_bytes) != 0)
         status = BPCN_NO_MEMORY;
@@ -76,7 +95,7 @@ bpcn_status edit_make(struct edit *c, const struct change *change)
         free(copy.note);
         return status;
     }
-    c->core->make(c->editor, change);
+    editing_make(&e->editing, change);
     if (change->kind == CHANGE_NOTE) {
         free(m->contents.note);
         m->contents.note = copy.note;
@@ -85,14 +104,28 @@ bpcn_status edit_make(struct edit *c, const struct change *change)
     return BPCN_OK;
 }
 
-bpcn_status edit_end(struct edit *c, bpcn_status status, size_t *lost)
+/* Of contents that were taken back: other shards, perhaps fewer, as they were before. */
+static void prepare_again(bpcn_memory *m)
 {
-    bpcn_memory *m = c->memory;
-    const struct model *before = m->contents.model;
-    c->core->done(c->editor);
-    crew_return(m->crew, c->team);
+    const struct core *core = core_for(m->contents.shard[0]);
+    for (size_t k = 0; k < m->contents.options.shards; k++) {
+        if (k < m->contents.count) {
+            core->outdate(m->prepared[k], m->contents.shard[k]);
+            continue;
+        }
+        core->unprepare(m->prepared[k]);
+        m->prepared[k] = NULL;
+    }
+}
+
+bpcn_status edit_end(struct edit *e, bpcn_status status, size_t *lost)
+{
+    bpcn_memory *m = e->memory;
+    editing_free(&e->editing);
+    crew_return(m->crew, e->team);
+    struct model *const *before = m->contents.shard;
     status = store_finish(m->store, &m->contents, status, lost);
-    if (m->contents.model != before) /* taken back */
-        c->core->outdate(m->prepared, m->contents.model);
+    if (m->contents.shard != before)
+        prepare_again(m);
     return status;
 }

@@ -4,21 +4,29 @@
 
 #include "contents.h"
 #include "core.h"
+#include "editing.h"
 #include "store.h"
 
 struct bpcn_memory {
     struct contents contents;
-    struct prepared *prepared; /* of the contents, for readers */
-    struct crew *crew;         /* the threads of one call at a time */
-    struct store *store;       /* the file that the memory lives in, or NULL */
+    struct prepared **prepared; /* [options.shards], of the shards that have begun, for readers */
+    struct crew *crew;          /* the threads of one call at a time */
+    struct store *store;        /* the file that the memory lives in, or NULL */
 };
 
 /* A new handle that owns contents and store; both are gone after a failure. */
 bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_memory **memory);
 
-static inline struct shard shard_of(const bpcn_memory *memory)
+/* Shard k, which has begun. */
+static inline struct shard shard_of(const bpcn_memory *memory, size_t k)
 {
-    return (struct shard){memory->contents.model, memory->prepared};
+    return (struct shard){memory->contents.shard[k], memory->prepared[k]};
+}
+
+/* The shape that all shards have. */
+static inline const struct model *shape_of(const bpcn_memory *memory)
+{
+    return memory->contents.shard[0];
 }
 
 bpcn_status out_of_memory(void);
@@ -27,9 +35,8 @@ bpcn_status out_of_memory(void);
 
 struct edit {
     bpcn_memory *memory;
-    const struct core *core;
     struct team *team;
-    struct editor *editor;
+    struct editing editing;
 };
 
 /* After a failure there is nothing to end. */

@@ -21,7 +21,7 @@ bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *opt
     if (status == BPCN_OK)
         status = sized_check(&sized_options, options);
     if (status == BPCN_OK)
-        sized_give(&sized_options, &memory->contents.model->options, options, options->size);
+        sized_give(&sized_options, &memory->contents.options, options, options->size);
     return status;
 }
 
@@ -48,65 +48,98 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
         status = sized_check(&sized_stats, stats);
     if (status != BPCN_OK)
         return status;
-    const struct model *m = memory->contents.model;
+    const struct contents *c = &memory->contents;
+    size_t open = contents_open(c), prepared = 0;
+    const struct model *m = c->shard[open];
     double squares = 0;
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
+    for (size_t k = 0; k < c->count; k++)
+        prepared += core_for(m)->prepared_bytes(memory->prepared[k]);
     bpcn_stats full = {.size = sizeof full,
                        .dim = m->width[0],
                        .code_dim = m->code_dim,
                        .particles = m->options.particles,
-                       .writes = m->writes,
-                       .forgets = m->forgets,
-                       .deletes = m->deletes,
-                       .bytes = sizeof *memory + model_bytes(m),
+                       .writes = c->writes,
+                       .forgets = c->forgets,
+                       .deletes = c->deletes,
+                       .bytes = sizeof *memory + contents_bytes(c),
                        .effective_particles = 1 / squares,
                        .kernels = kernels_chosen()->name,
-                       .prepared_bytes = core_for(m)->prepared_bytes(memory->prepared)};
+                       .prepared_bytes = prepared,
+                       .bytes_most = sizeof *memory + contents_bytes(c) + (c->options.shards - c->count) * model_bytes(m),
+                       .shards = c->count,
+                       .open_shard = open};
     sized_give(&sized_stats, &full, stats, stats->size);
+    return BPCN_OK;
+}
+
+bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, size_t room, size_t *shards)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_pointer(shards, "the pointer for the number of shards");
+    if (status == BPCN_OK && room > 0)
+        status = check_pointer(rows, "the pointer for the rows of the shards");
+    if (status != BPCN_OK)
+        return status;
+    *shards = memory->contents.count;
+    for (size_t k = 0; k < room && k < *shards; k++)
+        rows[k] = memory->contents.rows[k];
     return BPCN_OK;
 }
 
 /* ---- parameters */
 
 /* Nothing that was prepared of the old parameters holds. */
-static bpcn_status was_set(bpcn_memory *memory)
+static bpcn_status was_set(bpcn_memory *memory, size_t shard)
 {
-    core_for(memory->contents.model)->outdate(memory->prepared, memory->contents.model);
+    struct model *model = memory->contents.shard[shard];
+    core_for(model)->outdate(memory->prepared[shard], model);
     return BPCN_OK;
 }
 
-static bpcn_status find_particle(const bpcn_memory *memory, size_t particle, struct particle **found)
+static bpcn_status find_shard(const bpcn_memory *memory, size_t shard, struct model **found)
 {
     bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK && particle >= memory->contents.model->options.particles)
-        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle,
-                    memory->contents.model->options.particles);
+    if (status == BPCN_OK && shard >= memory->contents.count)
+        return fail(BPCN_INVALID, "there is no shard %zu, only %zu", shard, memory->contents.count);
     if (status == BPCN_OK)
-        *found = &memory->contents.model->particles[particle];
+        *found = memory->contents.shard[shard];
     return status;
 }
 
-static bpcn_status find_layer(const bpcn_memory *memory, size_t particle, size_t layer, struct layer **found)
+static bpcn_status find_particle(const bpcn_memory *memory, size_t shard, size_t particle, struct particle **found)
+{
+    struct model *model = NULL;
+    bpcn_status status = find_shard(memory, shard, &model);
+    if (status == BPCN_OK && particle >= model->options.particles)
+        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, model->options.particles);
+    if (status == BPCN_OK)
+        *found = &model->particles[particle];
+    return status;
+}
+
+static bpcn_status find_layer(const bpcn_memory *memory, size_t shard, size_t particle, size_t layer, struct layer **found)
 {
     struct particle *p = NULL;
-    bpcn_status status = find_particle(memory, particle, &p);
-    if (status == BPCN_OK && layer >= memory->contents.model->options.layers)
-        return fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, memory->contents.model->options.layers);
+    bpcn_status status = find_particle(memory, shard, particle, &p);
+    if (status == BPCN_OK && layer >= shape_of(memory)->options.layers)
+        return fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, shape_of(memory)->options.layers);
     if (status == BPCN_OK)
         *found = &p->layer[layer];
     return status;
 }
 
-bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t particle, size_t layer, double *mean,
+bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t shard, size_t particle, size_t layer, double *mean,
                                   double *covariance)
 {
     struct layer *found = NULL;
-    bpcn_status status = find_layer(memory, particle, layer, &found);
+    bpcn_status status = find_layer(memory, shard, particle, layer, &found);
     if (status != BPCN_OK)
         return status;
     if (mean != NULL)
-        core_for(memory->contents.model)->get_mean(found, mean);
+        core_for(shape_of(memory))->get_mean(found, mean);
     if (covariance != NULL)
         root_to_covariance(found->above, found->root, covariance);
     return BPCN_OK;
@@ -150,77 +183,79 @@ static bpcn_status set_covariance(struct layer *layer, const double *covariance)
     return status;
 }
 
-bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t particle, size_t layer, const double *mean,
+bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t particle, size_t layer, const double *mean,
                                   const double *covariance)
 {
     struct layer *found = NULL;
-    bpcn_status status = find_layer(memory, particle, layer, &found);
+    bpcn_status status = find_layer(memory, shard, particle, layer, &found);
     if (status == BPCN_OK && (mean == NULL || covariance == NULL))
         return fail(BPCN_INVALID, "mean or covariance is NULL");
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     double most =
-        memory != NULL && memory->contents.model->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
+        memory != NULL && shape_of(memory)->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
     if (status == BPCN_OK)
         status = check_values("mean", found->above * found->below, mean, most);
     if (status == BPCN_OK)
         status = set_covariance(found, covariance);
     if (status != BPCN_OK)
         return status;
-    core_for(memory->contents.model)->set_mean(found, mean);
-    core_for(memory->contents.model)->refresh_root(found);
-    return was_set(memory);
+    core_for(shape_of(memory))->set_mean(found, mean);
+    core_for(shape_of(memory))->refresh_root(found);
+    return was_set(memory, shard);
 }
 
-bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t particle, double *mean, double *variance)
+bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t shard, size_t particle, double *mean, double *variance)
 {
     struct particle *found = NULL;
-    bpcn_status status = find_particle(memory, particle, &found);
+    bpcn_status status = find_particle(memory, shard, particle, &found);
     if (status != BPCN_OK)
         return status;
     if (mean != NULL)
-        memcpy(mean, found->top_mean, top_width(memory->contents.model) * sizeof *mean);
+        memcpy(mean, found->top_mean, top_width(shape_of(memory)) * sizeof *mean);
     if (variance != NULL)
         *variance = found->top_variance;
     return BPCN_OK;
 }
 
-bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t particle, const double *mean, double variance)
+bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t shard, size_t particle, const double *mean, double variance)
 {
     struct particle *found = NULL;
-    bpcn_status status = find_particle(memory, particle, &found);
+    bpcn_status status = find_particle(memory, shard, particle, &found);
     if (status == BPCN_OK && mean == NULL)
         return fail(BPCN_INVALID, "mean is NULL");
     if (status == BPCN_OK && !(variance > 0 && variance <= (double)FLT_MAX))
         return fail(BPCN_INVALID, "the variance is %g, but must be above 0", variance);
     if (status == BPCN_OK)
-        status = check_values("mean", top_width(memory->contents.model), mean, (double)FLT_MAX);
+        status = check_values("mean", top_width(shape_of(memory)), mean, (double)FLT_MAX);
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     if (status != BPCN_OK)
         return status;
-    memcpy(found->top_mean, mean, top_width(memory->contents.model) * sizeof *mean);
+    memcpy(found->top_mean, mean, top_width(shape_of(memory)) * sizeof *mean);
     found->top_variance = variance;
-    return was_set(memory);
+    return was_set(memory, shard);
 }
 
-bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, double *weights)
+bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, size_t shard, double *weights)
 {
-    bpcn_status status = check_memory(memory);
+    struct model *model = NULL;
+    bpcn_status status = find_shard(memory, shard, &model);
     if (status == BPCN_OK && weights == NULL)
         return fail(BPCN_INVALID, "weights is NULL");
-    for (size_t n = 0; status == BPCN_OK && n < memory->contents.model->options.particles; n++)
-        weights[n] = exp(memory->contents.model->log_weights[n]);
+    for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++)
+        weights[n] = exp(model->log_weights[n]);
     return status;
 }
 
-bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
+bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const double *weights)
 {
-    bpcn_status status = check_memory(memory);
+    struct model *model = NULL;
+    bpcn_status status = find_shard(memory, shard, &model);
     double sum = 0;
     if (status == BPCN_OK && weights == NULL)
         return fail(BPCN_INVALID, "weights is NULL");
-    for (size_t n = 0; status == BPCN_OK && n < memory->contents.model->options.particles; n++) {
+    for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++) {
         if (!(weights[n] >= 0 && weights[n] < INFINITY))
             return fail(BPCN_INVALID, "weight %zu is %g, but must be 0 or more", n, weights[n]);
         sum += weights[n];
@@ -229,7 +264,7 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, const double *weights)
         return fail(BPCN_INVALID, "the weights add up to %g", sum);
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
-    for (size_t n = 0; status == BPCN_OK && n < memory->contents.model->options.particles; n++)
-        memory->contents.model->log_weights[n] = log(weights[n] / sum);
+    for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++)
+        model->log_weights[n] = log(weights[n] / sum);
     return status;
 }

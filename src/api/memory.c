@@ -6,8 +6,8 @@
 
 #include "alloc.h"
 #include "checks.h"
-#include "empty.h"
 #include "error.h"
+#include "many.h"
 #include "options.h"
 #include "sized.h"
 
@@ -24,8 +24,8 @@ bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory
     bpcn_status status = options_check(options, &checked);
     if (status != BPCN_OK)
         return status;
-    struct contents contents = {.model = model_create(&checked)};
-    return contents.model != NULL ? handle_create(&contents, NULL, memory) : out_of_memory();
+    struct contents contents;
+    return empty_contents(&contents, &checked) == 0 ? handle_create(&contents, NULL, memory) : out_of_memory();
 }
 
 /* ---- checks of arguments */
@@ -35,7 +35,7 @@ static const float largest = 1e15f; /* entry: its products with weights of its s
 /* Rows of dim floats: numbers of a sensible size wherever they are known. */
 static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n)
 {
-    size_t dim = m->contents.model->width[0];
+    size_t dim = shape_of(m)->width[0];
     if (n > SIZE_MAX / sizeof(double) / dim || n > INT32_MAX)
         return fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
     for (size_t i = 0; i < n; i++)
@@ -89,6 +89,8 @@ static void from_real(void *copy, float *out, size_t entries)
         out[j] = (float)wide[j];
 }
 
+enum { DELETE_TRIES = 4 }; /* shards that a row is looked for in */
+
 /* ---- write */
 
 /* codes [particles x code_dim] of a change, as floats. */
@@ -104,13 +106,22 @@ static void report_codes(const struct model *model, const struct change *change,
 /* Rows in the model's precision, one after the other. */
 static bpcn_status write_each(struct edit *edit, const unsigned char *rows, size_t n, bpcn_write_info *info)
 {
-    const struct model *model = edit->memory->contents.model;
+    const struct contents *contents = &edit->memory->contents;
+    const struct model *model = shape_of(edit->memory);
     size_t bytes = model->width[0] * real_size(model), entries = model->options.particles * model->code_dim;
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         struct change change;
         bpcn_write_row row;
-        status = edit->core->find_write(edit->editor, rows + i * bytes, NULL, &change, &row);
+        size_t shard;
+        int begin;
+        status = contents_next(contents, &shard, &begin);
+        if (status != BPCN_OK)
+            return status;
+        struct editor *editor = editing_of(&edit->editing, shard, begin);
+        status = editor ? edit->editing.core->find_write(editor, rows + i * bytes, NULL, &change, &row) : BPCN_NO_MEMORY;
+        row.shard = change.shard = shard;
+        change.begin = begin;
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->codes != NULL)
@@ -132,7 +143,7 @@ static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, bpcn_wri
     bpcn_status status = edit_begin(&edit, m, CHANGE_WRITE);
     if (status != BPCN_OK)
         return status;
-    void *copy, *rows = to_real(m->contents.model, x, n * m->contents.model->width[0], &copy);
+    void *copy, *rows = to_real(shape_of(m), x, n * shape_of(m)->width[0], &copy);
     status = rows != NULL ? write_each(&edit, rows, n, info) : BPCN_NO_MEMORY;
     status = edit_end(&edit, status, &lost);
     info->written -= lost < info->written ? lost : info->written;
@@ -161,19 +172,50 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpc
     return status;
 }
 
+/* The shards of a memory as reads want them. NULL: out of memory; to be freed. */
+static struct shard *all_shards(const bpcn_memory *m, struct team *team, struct many *many)
+{
+    struct shard *shard = alloc_zeroed(m->contents.count, sizeof *shard);
+    for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
+        shard[k] = shard_of(m, k);
+    *many = (struct many){shard, m->contents.count, m->contents.rows, team};
+    return shard;
+}
+
+/* From the shard that explains the row best of those that hold it. */
+static bpcn_status delete_row(struct edit *edit, const void *row)
+{
+    struct many many;
+    struct change change;
+    struct shard *shard = all_shards(edit->memory, edit->team, &many);
+    double *residual = alloc_zeroed(many.count, sizeof *residual);
+    bpcn_status status = shard && residual ? many_screen(&many, 1, row, NULL, residual) : BPCN_NO_MEMORY, found = status;
+    for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
+        size_t best = 0;
+        for (size_t k = 1; k < many.count; k++)
+            best = residual[k] < residual[best] ? k : best;
+        struct editor *editor = editing_of(&edit->editing, best, 0);
+        found = editor ? edit->editing.core->find_delete(editor, row, &change) : BPCN_NO_MEMORY;
+        change.shard = best;
+        residual[best] = INFINITY;
+        if (found != BPCN_REFUSED)
+            break;
+    }
+    free(shard);
+    free(residual);
+    return found == BPCN_OK ? edit_make(edit, &change) : found;
+}
+
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 {
     struct edit edit;
-    struct change change;
     bpcn_status status = check_input(memory, x, NULL, 1);
     if (status == BPCN_OK)
         status = edit_begin(&edit, memory, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
-    void *copy, *row = to_real(memory->contents.model, x, memory->contents.model->width[0], &copy);
-    status = row != NULL ? edit.core->find_delete(edit.editor, row, &change) : BPCN_NO_MEMORY;
-    if (status == BPCN_OK)
-        status = edit_make(&edit, &change);
+    void *copy, *row = to_real(shape_of(memory), x, shape_of(memory)->width[0], &copy);
+    status = row != NULL ? delete_row(&edit, row) : BPCN_NO_MEMORY;
     status = edit_end(&edit, status, NULL);
     free(copy);
     if (status == BPCN_NO_MEMORY)
@@ -187,15 +229,32 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 
 /* ---- read */
 
+/* In the one shard there is, or in the few that could have each row. */
+static bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct read_request *request)
+{
+    struct many many;
+    if (m->contents.count == 1) {
+        struct shard only = shard_of(m, 0);
+        return core_for(only.model)->read(&only, team, request);
+    }
+    struct shard *shard = all_shards(m, team, &many);
+    bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
+    request->info = request->info != NULL ? request->info : own;
+    bpcn_status status = shard && request->info ? many_read(&many, request) : BPCN_NO_MEMORY;
+    free(shard);
+    free(own);
+    return status;
+}
+
 /* answers or codes (or both NULL) are what is wanted of the read. */
 static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                              const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
 {
-    const struct model *model = m->contents.model;
+    const struct model *model = shape_of(m);
     size_t dim = model->width[0], entries = n * (answers ? dim : model->code_dim);
     struct read_request request = {.known = known, .n = n, .info = info};
     void *copy = NULL, *room = NULL, *out = NULL;
-    bpcn_status status = read_options_check(model->options.minimizer, options, &request.options);
+    bpcn_status status = read_options_check(m->contents.options.minimizer, options, &request.options);
     if (status != BPCN_OK)
         return status;
     request.query = to_real(model, x, n * dim, &copy);
@@ -205,9 +264,8 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     if (request.query == NULL || ((answers != NULL || codes != NULL) && out == NULL))
         status = BPCN_NO_MEMORY;
     else {
-        struct shard shard = shard_of(m);
         struct team *team = crew_borrow(m->crew);
-        status = core_for(model)->read(&shard, team, &request);
+        status = read_shards(m, team, &request);
         crew_return(m->crew, team);
     }
     if (status == BPCN_OK)
@@ -253,7 +311,7 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     bpcn_read_options exact;
     bpcn_read_options_default(&exact, sizeof exact);
     exact.noise = 0;
-    if (memory->contents.model->options.minimizer == BPCN_LBFGS)
+    if (memory->contents.options.minimizer == BPCN_LBFGS)
         exact.objective = BPCN_OBJECTIVE_MARGINAL;
     status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
@@ -269,27 +327,29 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     bpcn_status status = check_input(memory, x, known, n);
     if (status == BPCN_OK)
         status = check_pointer(energy, "the pointer for the energies");
-    if (status == BPCN_OK && memory->contents.model->code_dim > 0)
+    if (status == BPCN_OK && shape_of(memory)->code_dim > 0)
         status = check_pointer(codes, "the pointer to the codes");
-    for (size_t j = 0; status == BPCN_OK && j < n * memory->contents.model->code_dim; j++)
+    for (size_t j = 0; status == BPCN_OK && j < n * shape_of(memory)->code_dim; j++)
         if (!(fabsf(codes[j]) <= largest))
             return fail(BPCN_INVALID, "entry %zu of the codes is not a number, or too large", j);
     if (status != BPCN_OK)
         return status;
-    const struct model *model = memory->contents.model;
+    const struct model *model = shape_of(memory);
     size_t entries = n * model->code_dim;
     struct energy_request request = {.known = known, .n = n, .energy = energy};
     void *copy, *code_copy, *room = NULL;
-    status = read_options_check(model->options.minimizer, options, &request.options);
+    status = read_options_check(memory->contents.options.minimizer, options, &request.options);
     if (status != BPCN_OK)
         return status;
     request.x = to_real(model, x, n * model->width[0], &copy);
     request.codes = to_real(model, codes, entries, &code_copy);
     request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
     status = BPCN_NO_MEMORY;
-    struct shard shard = shard_of(memory);
-    if (request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
-        status = core_for(model)->energy(&shard, NULL, &request);
+    struct many many;
+    struct shard *shard = all_shards(memory, NULL, &many);
+    if (shard && request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
+        status = many.count == 1 ? core_for(model)->energy(shard, NULL, &request) : many_energy(&many, &request);
+    free(shard);
     if (status == BPCN_OK)
         from_real(room, grad, entries);
     free(copy);
@@ -338,9 +398,17 @@ bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t dra
         status = check_pointer(out, "the pointer for the samples");
     if (status != BPCN_OK)
         return status;
-    size_t entries = n * memory->contents.model->width[0];
-    void *room, *rows = room_real(memory->contents.model, out, entries, &room);
-    status = rows ? core_for(memory->contents.model)->sample(memory->contents.model, n, draw, rows) : BPCN_NO_MEMORY;
+    size_t entries = n * shape_of(memory)->width[0];
+    struct many many;
+    struct shard *shard = all_shards(memory, NULL, &many);
+    void *room, *rows = room_real(shape_of(memory), out, entries, &room);
+    if (rows == NULL || shard == NULL)
+        status = BPCN_NO_MEMORY;
+    else if (many.count == 1)
+        status = core_for(shard->model)->sample(shard->model, n, draw, rows);
+    else
+        status = many_sample(&many, n, memory->contents.options.seed, draw, rows);
+    free(shard);
     if (status == BPCN_OK)
         from_real(room, out, entries);
     free(room);

@@ -148,12 +148,12 @@ bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info, bpcn_optio
 bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options)
 {
     bpcn_file_info full;
-    struct contents contents = {NULL, NULL, 0};
+    struct contents contents = {.count = 0};
     bpcn_status status = check_about(path, info, options);
     if (status == BPCN_OK)
         status = store_load(&file_posix, path, &contents, &full);
     if (status == BPCN_OK)
-        give_about(&full, &contents.model->options, info, options);
+        give_about(&full, &contents.options, info, options);
     contents_free(&contents);
     return status;
 }

@@ -10,17 +10,20 @@
 #include <string.h>
 
 enum {
-    MOST_SLOTS = 4,    /* kinds of rows that a particle stays prepared for */
+    MOST_SLOTS = 6,    /* kinds of rows and uses that a particle stays prepared for */
     SHARES = 16,       /* steps of the share known, where rows know different entries */
     WORTH_KEEPING = 16 /* rows for which a G must serve, to be made again */
 };
+
+enum purpose { FOR_DENSITY, FOR_RECALL, FOR_SCREEN };
 
 /* For one kind of rows. */
 struct slot {
     struct slot *next; /* used less recently */
     size_t users;
     struct masks masks; /* the mask is a copy */
-    int recall;         /* which elimination */
+    enum purpose purpose; /* of the density or of recall: which elimination; or of a quick look */
+    double *factor;       /* of a quick look */
     struct gram *gram;  /* over the mask; NULL: none, or that of all entries */
     int through;        /* rows are evaluated through G */
     struct preconditioner *preconditioner;
@@ -29,6 +32,7 @@ struct slot {
 /* One particle. */
 struct ready {
     struct weights *weights;
+    struct panels up; /* of a quick look: the lowest mean, turned; no data: not cut */
     struct norms norms; /* mean NULL: not made */
     struct gram *all;   /* over all entries */
     struct gram
@@ -50,6 +54,7 @@ struct prepared {
 static void slot_free(struct slot *s)
 {
     gram_free(s->gram);
+    free(s->factor);
     preconditioner_free(s->preconditioner);
     free((void *)(uintptr_t)s->masks.mask);
     free(s);
@@ -59,6 +64,7 @@ static void slot_free(struct slot *s)
 static void ready_drop(struct ready *r)
 {
     weights_free(r->weights);
+    free(r->up.data);
     norms_free(&r->norms);
     while (r->slots != NULL) {
         struct slot *next = r->slots->next;
@@ -171,7 +177,7 @@ static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weigh
 {
     const struct particle *particle = &p->model->particles[k];
     const struct layer *layer = &particle->layer[0];
-    struct elimination **above = &p->ready[k].above[s->recall];
+    struct elimination **above = &p->ready[k].above[s->purpose];
     if (p->model->options.layers == 0)
         return;
     struct gram **all = &p->ready[k].all;
@@ -192,19 +198,19 @@ static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weigh
 
 /* ---- slots */
 
-static int alike(const struct slot *s, struct masks m, int recall, size_t dim)
+static int alike(const struct slot *s, struct masks m, enum purpose purpose, size_t dim)
 {
-    if (s->recall != recall || s->masks.same != m.same || s->masks.share != m.share ||
+    if (s->purpose != purpose || s->masks.same != m.same || s->masks.share != m.share ||
         (s->masks.mask == NULL) != (m.mask == NULL))
         return 0;
     return m.mask == NULL || memcmp(s->masks.mask, m.mask, dim) == 0;
 }
 
 /* Takes the slot for such rows out of the list. */
-static struct slot *find_slot(struct ready *r, struct masks m, int recall, size_t dim)
+static struct slot *find_slot(struct ready *r, struct masks m, enum purpose purpose, size_t dim)
 {
     for (struct slot **at = &r->slots; *at != NULL; at = &(*at)->next)
-        if (alike(*at, m, recall, dim)) {
+        if (alike(*at, m, purpose, dim)) {
             struct slot *found = *at;
             *at = found->next;
             return found;
@@ -227,7 +233,16 @@ static void forget_slots(struct ready *r)
     }
 }
 
-static struct slot *make_slot(struct masks m, int recall, size_t dim)
+/* Uses a slot, and puts it first in the list. */
+static void hold(struct ready *r, struct slot *s)
+{
+    s->users++;
+    s->next = r->slots;
+    r->slots = s;
+    forget_slots(r);
+}
+
+static struct slot *make_slot(struct masks m, enum purpose purpose, size_t dim)
 {
     struct slot *s = alloc_zeroed(1, sizeof *s);
     unsigned char *copy = m.mask != NULL ? alloc_zeroed(dim, 1) : NULL;
@@ -238,7 +253,7 @@ static struct slot *make_slot(struct masks m, int recall, size_t dim)
     }
     if (copy != NULL)
         memcpy(copy, m.mask, dim);
-    *s = (struct slot){.masks = m, .recall = recall};
+    *s = (struct slot){.masks = m, .purpose = purpose};
     s->masks.mask = copy;
     return s;
 }
@@ -248,44 +263,141 @@ static bpcn_status enter(struct prepared *p, size_t k, struct masks m, const str
 {
     struct ready *r = &p->ready[k];
     size_t dim = p->model->width[0];
-    int recall = weighing->sensory != the_density.sensory || weighing->upper != the_density.upper;
+    int density = weighing->sensory == the_density.sensory && weighing->upper == the_density.upper;
+    enum purpose purpose = density ? FOR_DENSITY : FOR_RECALL;
     if (make_weights(p, k) != 0 || make_norms(p, k) != 0)
         return BPCN_NO_MEMORY;
-    struct slot *s = find_slot(r, m, recall, dim);
+    struct slot *s = find_slot(r, m, purpose, dim);
     if (s == NULL) {
-        s = make_slot(m, recall, dim);
+        s = make_slot(m, purpose, dim);
         if (s == NULL)
             return BPCN_NO_MEMORY;
         fill_slot(p, k, s, *weighing, team);
     }
-    s->users++;
-    s->next = r->slots;
-    r->slots = s;
-    forget_slots(r);
+    hold(r, s);
     const struct gram *gram = s->through ? s->masks.mask != NULL ? s->gram : r->all : NULL;
     *ground = (struct ground){r->weights, &r->norms, gram, s->preconditioner, s};
     return BPCN_OK;
 }
 
+static void round_share(struct masks *m)
+{
+    if (!m->same)
+        m->share = ceil(m->share * SHARES) / SHARES;
+}
+
 bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, const struct weighing *weighing,
                            struct team *team, struct ground *ground)
 {
-    if (!masks.same)
-        masks.share = ceil(masks.share * SHARES) / SHARES;
+    round_share(&masks);
     pthread_mutex_lock(&p->lock);
     bpcn_status status = enter(p, k, masks, weighing, team, ground);
     pthread_mutex_unlock(&p->lock);
     return status;
 }
 
-void prepared_leave(struct prepared *p, struct ground *ground)
+static void let_go(struct prepared *p, struct slot **slot)
 {
-    if (ground->slot == NULL)
+    if (*slot == NULL)
         return;
     pthread_mutex_lock(&p->lock);
-    ground->slot->users--;
+    (*slot)->users--;
     pthread_mutex_unlock(&p->lock);
-    ground->slot = NULL;
+    *slot = NULL;
+}
+
+void prepared_leave(struct prepared *p, struct ground *ground)
+{
+    let_go(p, &ground->slot);
+}
+
+/* ---- a quick look, with the lock held */
+
+static int make_up(struct prepared *p, size_t k)
+{
+    struct panels *up = &p->ready[k].up;
+    const struct layer *layer = &p->model->particles[k].layer[0];
+    if (up->data != NULL)
+        return 0;
+    real *data = alloc_zeroed(panels_entries(layer->below, layer->above, sizeof *data), sizeof *data);
+    if (data != NULL)
+        *up = panels_fill(layer->below, layer->above, (const real *)layer->mean, 1, PANEL_FULL, data);
+    return data != NULL ? 0 : -1;
+}
+
+/* The factor of share G + ridge; NULL when out of memory. */
+static double *make_factor(struct prepared *p, size_t k, struct masks m, double ridge)
+{
+    const struct layer *layer = &p->model->particles[k].layer[0];
+    struct gram **all = &p->ready[k].all, *own = NULL;
+    size_t n = layer->above;
+    double *factor = alloc_zeroed(n * n, sizeof *factor);
+    if (*all == NULL)
+        *all = gram_create(layer, NULL, NULL, NULL);
+    if (*all != NULL && m.mask != NULL)
+        own = gram_create(layer, m.mask, *all, NULL);
+    const struct gram *g = m.mask != NULL ? own : *all;
+    int failed = factor == NULL || g == NULL;
+    for (size_t i = 0; !failed && i < n; i++)
+        for (size_t j = i; j < n; j++)
+            factor[i * n + j] = (m.same ? 1 : m.share) * g->g[i * n + j] + (i == j ? ridge : 0);
+    gram_free(own);
+    if (failed || cholesky(n, factor) != 0) {
+        free(factor);
+        return NULL;
+    }
+    return factor;
+}
+
+static bpcn_status find_screen(struct prepared *p, size_t k, struct masks m, double ridge, struct screen *screen)
+{
+    struct ready *r = &p->ready[k];
+    size_t dim = p->model->width[0];
+    if (make_up(p, k) != 0)
+        return BPCN_NO_MEMORY;
+    struct slot *s = find_slot(r, m, FOR_SCREEN, dim);
+    if (s == NULL) {
+        s = make_slot(m, FOR_SCREEN, dim);
+        if (s != NULL)
+            s->factor = make_factor(p, k, m, ridge);
+        if (s == NULL || s->factor == NULL) {
+            if (s != NULL)
+                slot_free(s);
+            return BPCN_NO_MEMORY;
+        }
+    }
+    hold(r, s);
+    *screen = (struct screen){r->up, s->factor, s};
+    return BPCN_OK;
+}
+
+bpcn_status prepared_screen(struct prepared *p, size_t k, struct masks masks, double ridge, struct screen *screen)
+{
+    round_share(&masks);
+    pthread_mutex_lock(&p->lock);
+    bpcn_status status = find_screen(p, k, masks, ridge, screen);
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+void prepared_screened(struct prepared *p, struct screen *screen)
+{
+    let_go(p, &screen->slot);
+}
+
+struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known)
+{
+    struct masks m = {.same = 1, .share = known == NULL};
+    for (size_t i = 0; known != NULL && i < n; i++) {
+        size_t count = 0;
+        for (size_t j = 0; j < dim; j++)
+            count += known[i * dim + j] != 0;
+        m.share += (double)count / (double)(n * dim);
+        m.same = m.same && memcmp(known, known + i * dim, dim) == 0;
+    }
+    if (m.same && known != NULL && memchr(known, 0, dim) != NULL)
+        m.mask = known;
+    return m;
 }
 
 const struct weights *prepared_weights(struct prepared *p, size_t k)

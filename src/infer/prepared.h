@@ -48,6 +48,19 @@ bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, con
                            struct team *team, struct ground *ground);
 void prepared_leave(struct prepared *p, struct ground *ground);
 
+/* What a quick look at particle k needs (ops/screen.c): the means of the lowest layer, turned, and the factor of
+   G + ridge, G over what all rows know, or their share of it over all entries. Held until prepared_screened. */
+struct screen {
+    struct panels up;
+    const double *factor; /* [above x above]: see cholesky() */
+    struct slot *slot;
+};
+bpcn_status prepared_screen(struct prepared *p, size_t k, struct masks masks, double ridge, struct screen *screen);
+void prepared_screened(struct prepared *p, struct screen *screen);
+
+/* How n rows [n x dim] know; every entry that they know counts. */
+struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known);
+
 /* ---- for a writer */
 
 /* G of particle k over all entries, for the writer to follow; NULL when it does not pay, does not serve, or there is no

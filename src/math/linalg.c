@@ -34,6 +34,20 @@ int cholesky(size_t n, double *a)
     return 0;
 }
 
+/* The rows of R are walked, in both directions. */
+void cholesky_solve(size_t n, const double *factor, double *b)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double *row = factor + i * n;
+        b[i] /= row[i];
+        axpy(n - i - 1, -b[i], row + i + 1, b + i + 1);
+    }
+    for (size_t i = n; i-- > 0;) {
+        const double *row = factor + i * n;
+        b[i] = (b[i] - dot(n - i - 1, row + i + 1, b + i + 1)) / row[i];
+    }
+}
+
 int cholesky_inverse(size_t n, double *factor)
 {
     int order = (int)n, info = 0;

@@ -32,6 +32,9 @@
    zeros below the diagonal. Returns -1 when a is not positive definite. */
 int cholesky(size_t n, double *a);
 
+/* Solves x R'R = b in place, b [n], R from cholesky(). */
+void cholesky_solve(size_t n, const double *factor, double *b);
+
 /* factor [n x n] from cholesky() becomes the full symmetric inverse of the matrix; -1 on failure. */
 int cholesky_inverse(size_t n, double *factor);
 

@@ -22,7 +22,8 @@ void bpcn_options_default(bpcn_options *options, size_t size)
                       .adam_rate = 0.01,
                       .adam_stop = 1e-3,
                       .adam_steps = 500,
-                      .rounds = 30};
+                      .rounds = 30,
+                      .shards = 1};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
     sized_give(&sized_options, &o, options, size);
@@ -88,6 +89,12 @@ static bpcn_status check_choices(const bpcn_options *o)
         return fail(BPCN_INVALID, "adam_steps and rounds must be at most 1000000000");
     if (o->threads < 0 || o->threads > 1024)
         return fail(BPCN_INVALID, "threads is %d, but must be 0 to 1024", o->threads);
+    if (o->shards < 1 || o->shards > BPCN_MAX_SHARDS)
+        return fail(BPCN_INVALID, "shards is %zu, but must be 1 to %u", o->shards, BPCN_MAX_SHARDS);
+    if (o->shard_rows > UINT32_MAX)
+        return fail(BPCN_INVALID, "shard_rows is %zu, but must be at most 4294967295", o->shard_rows);
+    if ((unsigned)o->when_full > BPCN_REFUSE)
+        return fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
     return BPCN_OK;
 }
 
@@ -107,6 +114,8 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         return status;
     if (o->sigma_data == 0)
         o->sigma_data = o->sigma_x;
+    if (o->shard_rows == 0)
+        o->shard_rows = o->layers > 0 && o->layers <= BPCN_MAX_LAYERS ? o->hidden[0] : o->dim;
     status = environment_check();
     if (status == BPCN_OK)
         status = check_shape(o);

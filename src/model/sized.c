@@ -6,22 +6,22 @@
 #include <string.h>
 
 /* The last field of the first release says where `first` ends; later fields change `ours` alone. */
-const struct sized sized_options = {"bpcn_options", offsetof(bpcn_options, rounds) + sizeof(size_t),
+const struct sized sized_options = {"bpcn_options", offsetof(bpcn_options, reserved) + sizeof(int),
                                     sizeof(bpcn_options)};
-const struct sized sized_read_options = {"bpcn_read_options", offsetof(bpcn_read_options, noise) + sizeof(double),
+const struct sized sized_read_options = {"bpcn_read_options", offsetof(bpcn_read_options, shards) + sizeof(size_t),
                                          sizeof(bpcn_read_options)};
 const struct sized sized_write_info = {"bpcn_write_info", offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
                                        sizeof(bpcn_write_info)};
 const struct sized sized_open_options = {
     "bpcn_open_options", offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t), sizeof(bpcn_open_options)};
-const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, prepared_bytes) + sizeof(size_t),
+const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, open_shard) + sizeof(size_t),
                                   sizeof(bpcn_stats)};
 const struct sized sized_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dropped_bytes) + sizeof(uint64_t),
                                       sizeof(bpcn_file_info)};
 
 /* Padding at the end would be taken for a field by a later library that has one there. */
-_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, rounds) + sizeof(size_t), "padding at the end");
-_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, noise) + sizeof(double), "padding at the end");
+_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, reserved) + sizeof(int), "padding at the end");
+_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, shards) + sizeof(size_t), "padding at the end");
 _Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
                "padding at the end");
 _Static_assert(sizeof(bpcn_open_options) == offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t),

@@ -15,6 +15,8 @@ enum change_kind {
 
 struct change {
     enum change_kind kind;
+    size_t shard;              /* write, delete: whose it is; the others are of all */
+    int begin;                 /* write: the shard begins with it, empty */
     size_t rows;               /* write, delete: 1; files of earlier versions hold writes of several rows at once */
     const void *x;             /* real [rows x dim] (write, delete) */
     const void *codes;         /* real [particles x rows x code_dim] (write, delete) */

@@ -1,6 +1,7 @@
 /* The table of operations of one precision (compiled per precision). */
 #include "editor.h"
 #include "read.h"
+#include "screen.h"
 
 static void make(struct editor *e, const struct change *change)
 {
@@ -57,6 +58,7 @@ const struct core bpcn_core_f64 = {
     .find_delete = find_delete,
     .ready = editor_ready,
     .make = make,
+    .screen = screen,
     .read = read_rows,
     .energy = read_energy,
     .sample = sample,

@@ -63,6 +63,9 @@ struct core {
     bpcn_status (*ready)(struct editor *editor, enum change_kind kind);
     void (*make)(struct editor *editor, const struct change *change);
 
+    /* What of n rows [n x dim] the shard leaves unexplained at a quick look: residual [n]. By the caller alone. */
+    bpcn_status (*screen)(const struct shard *shard, size_t n, const void *rows, const unsigned char *known,
+                          double *residual);
     bpcn_status (*read)(const struct shard *shard, struct team *team, const struct read_request *request);
     bpcn_status (*energy)(const struct shard *shard, struct team *team, const struct energy_request *request);
     bpcn_status (*sample)(const struct model *model, size_t n, uint64_t draw, void *out);

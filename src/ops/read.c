@@ -68,17 +68,11 @@ static int search_create(struct search *s, size_t n, size_t code, size_t layers)
 
 /* ---- a particle made ready */
 
+/* Where unknown entries count too (the paper's objective), all of them do. */
 static struct masks masks_of(const struct reading *r)
 {
-    size_t dim = r->model->width[0], n = r->request->n;
-    const unsigned char *known = r->request->known;
-    struct masks m = {.same = 1};
-    for (size_t i = 0; i < n; i++) {
-        m.share += r->rows->count[i] / (double)(n * dim);
-        m.same = m.same && (known == NULL || memcmp(known, known + i * dim, dim) == 0);
-    }
-    if (m.same && known != NULL && memchr(known, 0, dim) != NULL)
-        m.mask = known;
+    struct masks m = masks_of_rows(r->model->width[0], r->request->n, r->request->known);
+    m.share = r->objective.integrated ? m.share : 1;
     return m;
 }
 

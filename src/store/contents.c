@@ -1,16 +1,122 @@
-/* Notes, and letting go. */
+/* Shards and which is written next; notes. */
 #include "contents.h"
 
 #include "alloc.h"
+#include "empty.h"
+#include "error.h"
+#include "random.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+int contents_create(struct contents *c, const bpcn_options *options)
+{
+    *c = (struct contents){.options = *options};
+    c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
+    c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
+    if (c->shard == NULL || c->rows == NULL)
+        return -1;
+    c->begun = c->rows + options->shards;
+    return 0;
+}
+
+int empty_contents(struct contents *c, const bpcn_options *options)
+{
+    struct model *model = contents_create(c, options) == 0 ? model_create(options) : NULL;
+    if (model == NULL) {
+        contents_free(c);
+        return -1;
+    }
+    contents_begin(c, 0, model);
+    return 0;
+}
+
 void contents_free(struct contents *c)
 {
-    model_free(c->model);
+    for (size_t k = 0; c->shard != NULL && k < c->count; k++)
+        model_free(c->shard[k]);
+    free(c->shard);
+    free(c->rows);
     free(c->note);
-    *c = (struct contents){NULL, NULL, 0};
+    *c = (struct contents){.count = 0};
+}
+
+bpcn_options shard_options(const bpcn_options *options, size_t k)
+{
+    bpcn_options o = *options;
+    if (k > 0)
+        o.seed = stream_id(STREAM_SHARD, options->seed, k);
+    return o;
+}
+
+size_t contents_open(const struct contents *c)
+{
+    size_t open = 0;
+    for (size_t k = 1; k < c->count; k++)
+        open = c->begun[k] > c->begun[open] ? k : open;
+    return open;
+}
+
+bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
+{
+    size_t open = contents_open(c), fewest = 0, oldest = 0;
+    *begin = 0;
+    *k = open;
+    if (c->rows[open] < c->options.shard_rows)
+        return BPCN_OK;
+    *begin = c->count < c->options.shards;
+    *k = c->count;
+    if (*begin)
+        return BPCN_OK;
+    for (size_t i = 1; i < c->count; i++) {
+        fewest = c->rows[i] < c->rows[fewest] ? i : fewest;
+        oldest = c->begun[i] < c->begun[oldest] ? i : oldest;
+    }
+    *begin = c->options.when_full == BPCN_RECYCLE;
+    *k = *begin ? oldest : fewest;
+    if (c->options.when_full != BPCN_REFUSE)
+        return BPCN_OK;
+    return fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
+                c->options.shard_rows);
+}
+
+void contents_begin(struct contents *c, size_t k, struct model *model)
+{
+    model_free(c->shard[k]);
+    c->shard[k] = model;
+    c->rows[k] = 0;
+    c->begun[k] = c->writes;
+    c->count = k < c->count ? c->count : k + 1;
+}
+
+void contents_count(struct contents *c, const struct change *change)
+{
+    switch (change->kind) {
+    case CHANGE_WRITE:
+        c->rows[change->shard] += change->rows;
+        c->writes += change->rows;
+        break;
+    case CHANGE_DELETE:
+        c->deletes++;
+        break;
+    case CHANGE_FORGET:
+    case CHANGE_DISCOUNT:
+        c->forgets++;
+        break;
+    case CHANGE_MINIMIZER:
+        c->options.minimizer = change->minimizer;
+        break;
+    case CHANGE_NOTE:
+        break;
+    }
+}
+
+size_t contents_bytes(const struct contents *c)
+{
+    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows);
+    for (size_t k = 0; k < c->count; k++)
+        bytes += model_bytes(c->shard[k]);
+    return bytes;
 }
 
 int contents_keep_note(struct contents *c, const void *note, size_t bytes)

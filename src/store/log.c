@@ -2,11 +2,12 @@
 #include "log.h"
 
 #include "alloc.h"
-#include "core.h"
+#include "editing.h"
 #include "error.h"
 #include "log_record.h"
 #include "store_bytes.h"
 #include "store_crc.h"
+#include "store_format.h"
 #include "store_snapshot.h"
 
 #include <stdlib.h>
@@ -55,18 +56,27 @@ static void put_word(struct outlet *out, uint64_t word)
     put_array(out, &word, 1, sizeof word);
 }
 
+static void put_rows(struct outlet *out, const struct model *model, const struct change *change)
+{
+    size_t size = real_size(model);
+    put_array(out, change->x, change->rows * model->width[0], size);
+    put_array(out, change->codes, change->rows * model->options.particles * model->code_dim, size);
+}
+
 static void put_payload(struct outlet *out, const struct model *model, const struct change *change)
 {
-    size_t particles = model->options.particles, size = real_size(model);
+    size_t particles = model->options.particles;
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
-        put_word(out, change->rows);
+        put_word(out, change->rows | (uint64_t)change->shard << 32 | (uint64_t)(change->begin != 0) << 63);
         put_array(out, change->log_weights, particles, 8);
-        /* fall through */
+        put_rows(out, model, change);
+        break;
     case CHANGE_DELETE:
-        put_array(out, change->x, change->rows * model->width[0], size);
-        put_array(out, change->codes, change->rows * particles * model->code_dim, size);
+        if (has_shards(&model->options))
+            put_word(out, change->shard);
+        put_rows(out, model, change);
         break;
     case CHANGE_NOTE:
         put_word(out, change->note_bytes);
@@ -132,14 +142,14 @@ bpcn_status log_sync(struct log *log)
 /* ---- repeating */
 
 /* Made as it was made before: by the same call, of what the record holds. */
-static bpcn_status repeat(struct contents *contents, struct editor *editor, const struct change *change)
+static bpcn_status repeat(struct editing *editing, const struct change *change)
 {
-    const struct core *core = core_for(contents->model);
+    struct contents *contents = editing->contents;
     if (change->kind == CHANGE_NOTE && contents_keep_note(contents, change->note, change->note_bytes) != 0)
         return BPCN_NO_MEMORY;
-    bpcn_status status = core->ready(editor, change->kind);
+    bpcn_status status = editing_ready(editing, change);
     if (status == BPCN_OK)
-        core->make(editor, change);
+        editing_make(editing, change);
     return status;
 }
 
@@ -224,18 +234,21 @@ static bpcn_status read_record(struct log *log, uint64_t length, struct record *
 }
 
 static bpcn_status replay_record(struct log *log, const struct record *record, unsigned char *payload,
-                                 struct contents *contents, struct editor *editor)
+                                 struct editing *editing)
 {
+    const struct contents *contents = editing->contents;
     struct change change;
     const char *what;
     if (record->sequence != log->records)
         return damaged(log, "its sequence number is wrong");
     if (record->synced > log->records || record->synced < log->synced)
         return damaged(log, "its count of synced records is wrong");
-    bpcn_status status = change_decode(contents->model, record, payload, &change, &what);
+    bpcn_status status = change_decode(contents->shard[0], record, payload, &change, &what);
     if (status != BPCN_OK)
         return damaged(log, what);
-    status = repeat(contents, editor, &change);
+    if (change.shard > contents->count || (change.shard == contents->count && !change.begin))
+        return damaged(log, "its shard has not begun");
+    status = repeat(editing, &change);
     if (status != BPCN_OK)
         return fail(status, "out of memory");
     log->last = log->end;
@@ -247,19 +260,19 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
 
 bpcn_status log_replay(struct log *log, uint64_t length, struct contents *contents)
 {
-    const struct core *core = core_for(contents->model);
-    struct shard shard = {.model = contents->model};
-    struct editor *editor = core->edit(&shard, NULL, 1);
-    bpcn_status status = editor != NULL ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    struct editing editing;
+    bpcn_status status = BPCN_OK;
     int whole = 1;
+    if (editing_create(&editing, contents, NULL, NULL, 1) != 0)
+        status = fail(BPCN_NO_MEMORY, "out of memory");
     while (status == BPCN_OK && whole && log->end < length) {
         struct record record;
         unsigned char *payload = NULL;
         status = read_record(log, length, &record, &payload, &whole);
         if (status == BPCN_OK && whole)
-            status = replay_record(log, &record, payload, contents, editor);
+            status = replay_record(log, &record, payload, &editing);
         free(payload);
     }
-    core->done(editor);
+    editing_free(&editing);
     return status == BPCN_OK && !whole ? torn_or_damaged(log, length) : status;
 }

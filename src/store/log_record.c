@@ -3,6 +3,7 @@
 
 #include "store_bytes.h"
 #include "store_crc.h"
+#include "store_format.h"
 #include "store_state.h"
 
 #include <float.h>
@@ -67,7 +68,7 @@ uint64_t change_bytes(const struct model *model, const struct change *change)
     case CHANGE_WRITE:
         return 8 + 8 * (uint64_t)model->options.particles + round8(row_bytes(model, change->rows));
     case CHANGE_DELETE:
-        return round8(row_bytes(model, 1));
+        return (has_shards(&model->options) ? 8 : 0) + round8(row_bytes(model, 1));
     case CHANGE_NOTE:
         return 8 + round8(change->note_bytes);
     case CHANGE_FORGET:
@@ -114,9 +115,13 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
                                 struct change *change)
 {
     size_t particles = model->options.particles;
-    uint64_t rows = bytes < 8 ? 0 : get64(payload);
+    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & UINT32_MAX;
+    change->begin = word >> 63 != 0;
+    change->shard = (size_t)(word >> 32 & INT32_MAX);
     if (rows < 1 || rows > MOST_ROWS)
         return "its number of rows cannot be";
+    if (change->shard >= model->options.shards)
+        return "its shard cannot be";
     change->rows = (size_t)rows;
     if (change_bytes(model, change) != bytes)
         return "its length does not fit its rows";
@@ -130,10 +135,14 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
 static const char *decode_delete(const struct model *model, uint64_t bytes, unsigned char *payload,
                                  struct change *change)
 {
+    uint64_t at = has_shards(&model->options) ? 8 : 0, shard = at == 0 || bytes < 8 ? 0 : get64(payload);
     change->rows = 1;
+    change->shard = (size_t)shard;
     if (change_bytes(model, change) != bytes)
         return "its length does not fit a row";
-    if (!decode_rows(model, payload, 0, bytes, change))
+    if (shard >= model->options.shards)
+        return "its shard cannot be";
+    if (!decode_rows(model, payload, at, bytes, change))
         return "its padding is not zero";
     return change_sound(model, change) ? NULL : "a number in it is not finite";
 }

@@ -5,7 +5,6 @@
 #include "store.h"
 
 #include "alloc.h"
-#include "empty.h"
 #include "error.h"
 #include "log.h"
 #include "log_record.h"
@@ -34,7 +33,8 @@ struct store {
     int made;         /* there was no file before */
     int broken;       /* the file may not be what we think: it is written no more */
     int suspect;      /* the last record may have spoilt the state */
-    size_t last_rows; /* that it wrote */
+    int everywhere;   /* or any of all shards */
+    size_t last_rows, last_shard; /* that it wrote, and where */
 };
 
 /* ---- reading a file, in whatever way it was opened */
@@ -76,7 +76,7 @@ static bpcn_status read_all(struct log *log, const char *path, struct contents *
 static void fill_info(const struct header *header, uint64_t length, const struct log *log, bpcn_file_info *info)
 {
     *info = (bpcn_file_info){.size = sizeof *info,
-                             .version = STORE_VERSION,
+                             .version = has_shards(&header->options) ? 2 : 1,
                              .generation = header->generation,
                              .writes = header->writes,
                              .forgets = header->forgets,
@@ -122,7 +122,7 @@ bpcn_status store_load(const struct file_ops *ops, const char *path, struct cont
 {
     struct header header;
     struct log log = {.file = {ops, -1}};
-    *contents = (struct contents){NULL, NULL, 0};
+    *contents = (struct contents){.count = 0};
     bpcn_status status = open_to_read(ops, path, &log.file);
     if (status == BPCN_OK)
         status = read_all(&log, path, contents, &header);
@@ -166,13 +166,17 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     bpcn_status status = store_begin(store, change->kind);
     if (store == NULL || store->read_only || status != BPCN_OK)
         return status;
-    if (!change_sound(contents->model, change))
+    if (!change_sound(contents->shard[0], change))
         return fail(BPCN_NUMERIC, "a code is not finite");
-    status = log_append(&store->log, contents->model, change, &store->broken);
+    status = log_append(&store->log, contents->shard[0], change, &store->broken);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
-        store->suspect |= change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
+        int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
+        int another = store->suspect && change->shard != store->last_shard;
+        store->everywhere |= numbers && (change->rows == 0 || another);
+        store->suspect |= numbers;
+        store->last_shard = change->shard;
         store->last_rows = change->rows;
     }
     return status;
@@ -212,7 +216,7 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
 {
     struct log log = {.file = store->log.file};
     struct header header;
-    struct contents before = {NULL, NULL, 0};
+    struct contents before = {.count = 0};
     store->broken = 1; /* until the memory is whole again */
     if (log_cut(&store->log, store->log.last) != 0)
         return fail_io("cut", store->place.path);
@@ -222,7 +226,7 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
         contents_free(&before);
         return status;
     }
-    before.model->options.threads = contents->model->options.threads;
+    before.options.threads = contents->options.threads;
     contents_free(contents);
     *contents = before;
     store->log.records = store->log.synced = store->handled = log.records;
@@ -241,17 +245,23 @@ static void checkpoint_when_due(struct store *store, const struct contents *cont
         store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
 }
 
+/* What the records since the last call have changed. */
+static bpcn_status check_changed(const struct store *store, const struct contents *contents)
+{
+    return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
+}
+
 bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
 {
     if (store == NULL || store->log.records == store->handled)
         return status;
     store->handled = store->log.records;
-    if (store->suspect && state_check(contents) != BPCN_OK) {
+    if (store->suspect && check_changed(store, contents) != BPCN_OK) {
         if (lost != NULL)
             *lost = store->last_rows;
         return take_back(store, contents);
     }
-    store->suspect = 0;
+    store->suspect = store->everywhere = 0;
     if (store->sync == BPCN_SYNC_CALL && !store->broken) {
         bpcn_status synced = store_sync(store);
         status = synced != BPCN_OK ? synced : status;
@@ -323,9 +333,8 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
     bpcn_status status = options_check(options, &checked);
     if (status != BPCN_OK)
         return status;
-    contents->model = model_create(&checked);
     store->log.buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
-    if (contents->model == NULL || store->log.buffer == NULL)
+    if (empty_contents(contents, &checked) != 0 || store->log.buffer == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
     status = place_replace(&store->place, &none, contents, 0, &file, header, &moved);
     if (status != BPCN_OK)
@@ -383,7 +392,7 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
 {
     struct header header;
     struct store *store = alloc_zeroed(1, sizeof *store);
-    *contents = (struct contents){NULL, NULL, 0};
+    *contents = (struct contents){.count = 0};
     *opened = NULL;
     if (store == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
@@ -408,7 +417,7 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     if (options->checkpoint_bytes > 0)
         store->limit = options->checkpoint_bytes;
     if (options->threads > 0)
-        contents->model->options.threads = options->threads;
+        contents->options.threads = options->threads;
     *opened = store;
     return BPCN_OK;
 }

@@ -36,7 +36,11 @@ enum {
     AT_DIM = 152,
     AT_NOTE_BYTES = 156,
     AT_HIDDEN = 160,
-    AT_RESERVED = AT_HIDDEN + 4 * BPCN_MAX_LAYERS,
+    AT_SHARDS = AT_HIDDEN + 4 * BPCN_MAX_LAYERS, /* reserved from here on in version 1 */
+    AT_BEGUN = AT_SHARDS + 4,
+    AT_SHARD_ROWS = AT_SHARDS + 8,
+    AT_WHEN_FULL = AT_SHARDS + 12,
+    AT_RESERVED = AT_SHARDS + 16,
     AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -49,9 +53,20 @@ static uint64_t padded(uint64_t bytes)
 
 /* ---- sections */
 
+/* Sections before those of the shards, and of each shard. */
+static uint64_t sections_shared(const struct header *header)
+{
+    return has_shards(&header->options) ? 2 : 1;
+}
+
+uint64_t sections_of_shard(const struct header *header)
+{
+    return 1 + (uint64_t)header->options.particles * (1 + 2 * header->options.layers);
+}
+
 uint64_t section_count(const struct header *header)
 {
-    return 2 + (uint64_t)header->options.particles * (1 + 2 * header->options.layers);
+    return sections_shared(header) + header->shards * sections_of_shard(header);
 }
 
 static size_t width(const bpcn_options *o, size_t l)
@@ -59,17 +74,14 @@ static size_t width(const bpcn_options *o, size_t l)
     return l == 0 ? o->dim : o->hidden[l - 1];
 }
 
-void section_describe(const struct header *header, uint64_t index, struct section *s)
+/* Section `index` of a shard: its weights, then of each particle the top, and mean and root of each layer. */
+static void describe_in_shard(const bpcn_options *o, uint64_t index, struct section *s)
 {
-    const bpcn_options *o = &header->options;
-    uint64_t each = 1 + 2 * o->layers, within = index < 2 ? 0 : (index - 2) % each;
-    s->particle = index < 2 ? 0 : (size_t)((index - 2) / each);
+    uint64_t each = 1 + 2 * o->layers, within = index == 0 ? 0 : (index - 1) % each;
+    s->particle = index == 0 ? 0 : (size_t)((index - 1) / each);
     s->layer = within == 0 ? 0 : (size_t)(within - 1) / 2;
     uint64_t above = within == 0 ? 0 : width(o, s->layer + 1);
     if (index == 0) {
-        s->tag = SECTION_NOTE;
-        s->bytes = header->note_bytes;
-    } else if (index == 1) {
         s->tag = SECTION_WEIGHTS;
         s->bytes = 8 * (uint64_t)o->particles;
     } else if (within == 0) {
@@ -81,6 +93,22 @@ void section_describe(const struct header *header, uint64_t index, struct sectio
     } else {
         s->tag = SECTION_ROOT;
         s->bytes = above * (above + 1) / 2 * 8;
+    }
+}
+
+void section_describe(const struct header *header, uint64_t index, struct section *s)
+{
+    uint64_t shared = sections_shared(header), each = sections_of_shard(header);
+    s->shard = s->particle = s->layer = 0;
+    if (index == 0) {
+        s->tag = SECTION_NOTE;
+        s->bytes = header->note_bytes;
+    } else if (index < shared) {
+        s->tag = SECTION_SHARDS;
+        s->bytes = 8 * SHARD_WORDS * (uint64_t)header->shards;
+    } else {
+        s->shard = (size_t)((index - shared) / each);
+        describe_in_shard(&header->options, (index - shared) % each, s);
     }
 }
 
@@ -106,7 +134,8 @@ uint64_t section_length(const struct section *section)
 
 uint64_t section_largest_table(const struct header *header)
 {
-    uint64_t most = 0, first = 2 + 1 + 2 * (uint64_t)header->options.layers; /* all particles are alike */
+    /* all shards are alike, and all particles */
+    uint64_t most = 0, first = sections_shared(header) + 2 + 2 * (uint64_t)header->options.layers;
     for (uint64_t i = 0; i < first; i++) {
         struct section s;
         section_describe(header, i, &s);
@@ -117,31 +146,40 @@ uint64_t section_largest_table(const struct header *header)
 
 void section_name(const struct section *s, char *text, size_t room)
 {
-    char where[48] = "";
+    char where[64] = "", shard[32] = "";
     if (s->offset != 0)
         snprintf(where, sizeof where, " (section at byte %llu)", (unsigned long long)s->offset);
-    if (s->tag == SECTION_NOTE || s->tag == SECTION_WEIGHTS)
-        snprintf(text, room, "the %s%s", s->tag == SECTION_NOTE ? "note" : "weights", where);
+    if (s->shard > 0)
+        snprintf(shard, sizeof shard, "shard %zu, ", s->shard);
+    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS)
+        snprintf(text, room, "the %s%s", s->tag == SECTION_NOTE ? "note" : "counts of the shards", where);
+    else if (s->tag == SECTION_WEIGHTS)
+        snprintf(text, room, "%sthe weights%s", shard, where);
     else if (s->tag == SECTION_TOP)
-        snprintf(text, room, "the top of particle %zu%s", s->particle, where);
+        snprintf(text, room, "%sthe top of particle %zu%s", shard, s->particle, where);
     else
-        snprintf(text, room, "the %s of particle %zu, layer %zu%s", s->tag == SECTION_MEAN ? "mean" : "root",
+        snprintf(text, room, "%sthe %s of particle %zu, layer %zu%s", shard, s->tag == SECTION_MEAN ? "mean" : "root",
                  s->particle, s->layer, where);
 }
 
-/* Bytes of header and sections; 0 when they are more than `most`. No sum or product can overflow:
-   one particle is below 2^58 bytes, and they are multiplied only after a division said they fit. */
+/* sum + times * each, or 0 when that is more than `most`. */
+static uint64_t add_times(uint64_t sum, uint64_t times, uint64_t each, uint64_t most)
+{
+    return sum == 0 || sum > most || each > (most - sum) / times ? 0 : sum + times * each;
+}
+
+/* Bytes of header and sections; 0 when they are more than `most`. No sum or product can overflow: the layers of one
+   particle are below 2^58 bytes, and are multiplied only after a division said that they fit. */
 static uint64_t snapshot_length(const struct header *header, uint64_t most)
 {
     struct section s;
-    uint64_t shared = HEADER_BYTES, each = 0, sections = 2 + 1 + 2 * (uint64_t)header->options.layers;
-    for (uint64_t i = 0; i < sections; i++) {
+    uint64_t first = sections_shared(header), shared = HEADER_BYTES, weights = 0, each = 0;
+    for (uint64_t i = 0; i < first + 2 + 2 * (uint64_t)header->options.layers; i++) {
         section_describe(header, i, &s);
-        *(i < 2 ? &shared : &each) += section_length(&s);
+        *(i < first ? &shared : i == first ? &weights : &each) += section_length(&s);
     }
-    if (shared > most || each > (most - shared) / header->options.particles)
-        return 0;
-    return shared + each * header->options.particles;
+    uint64_t shard = add_times(weights, header->options.particles, each, most);
+    return shard == 0 ? 0 : add_times(shared, header->shards, shard, most);
 }
 
 /* ---- the header */
@@ -152,7 +190,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     header->snapshot = snapshot_length(header, UINT64_MAX);
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
-    put32(out + AT_VERSION, STORE_VERSION);
+    put32(out + AT_VERSION, has_shards(o) ? 2 : 1);
     put32(out + AT_FEATURES, STORE_FEATURES);
     put32(out + AT_HEADER_BYTES, HEADER_BYTES);
     put32(out + AT_BLOCK_BYTES, BLOCK_BYTES);
@@ -179,6 +217,12 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     put32(out + AT_NOTE_BYTES, (uint32_t)header->note_bytes);
     for (size_t l = 0; l < o->layers; l++)
         put32(out + AT_HIDDEN + 4 * l, (uint32_t)o->hidden[l]);
+    if (has_shards(o)) {
+        put32(out + AT_SHARDS, (uint32_t)o->shards);
+        put32(out + AT_BEGUN, (uint32_t)header->shards);
+        put32(out + AT_SHARD_ROWS, (uint32_t)o->shard_rows);
+        put32(out + AT_WHEN_FULL, (uint32_t)o->when_full);
+    }
     header->salt = crc32c(0, out, AT_CHECKSUM);
     put32(out + AT_CHECKSUM, header->salt);
 }
@@ -197,7 +241,7 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     if (version > STORE_VERSION)
         return fail(BPCN_NEWER, "wrong version: the file has format version %lu, this program reads up to %d",
                     (unsigned long)version, STORE_VERSION);
-    if (version == STORE_VERSION && (features & ~(uint32_t)STORE_FEATURES) != 0)
+    if (version >= 1 && (features & ~(uint32_t)STORE_FEATURES) != 0)
         return fail(BPCN_NEWER, "wrong version: the file needs features 0x%08lx that this program does not have",
                     (unsigned long)(features & ~(uint32_t)STORE_FEATURES));
     if (got < HEADER_BYTES)
@@ -207,7 +251,7 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     if (sum != kept)
         return fail(BPCN_CORRUPT, "the header is damaged: its checksum is 0x%08lx, but 0x%08lx was kept",
                     (unsigned long)sum, (unsigned long)kept);
-    if (version != STORE_VERSION)
+    if (version < 1)
         return fail(BPCN_CORRUPT, "the header is wrong: there is no format version %lu", (unsigned long)version);
     return BPCN_OK;
 }
@@ -227,7 +271,7 @@ static bpcn_status check_fixed(const unsigned char *bytes)
         if (get32(bytes + AT_HIDDEN + 4 * l) != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: hidden[%zu] is set, but there are %lu layers", l,
                         (unsigned long)layers);
-    for (size_t i = AT_RESERVED; i < AT_CHECKSUM; i++)
+    for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
     return BPCN_OK;
@@ -254,6 +298,11 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
     uint64_t steps = get64(bytes + AT_ADAM_STEPS), rounds = get64(bytes + AT_ROUNDS);
     o->adam_steps = steps <= SIZE_MAX ? (size_t)steps : 0; /* 0 is refused */
     o->rounds = rounds <= SIZE_MAX ? (size_t)rounds : 0;
+    if (get32(bytes + AT_VERSION) > 1) {
+        o->shards = get32(bytes + AT_SHARDS);
+        o->shard_rows = get32(bytes + AT_SHARD_ROWS);
+        o->when_full = (bpcn_when_full)get32(bytes + AT_WHEN_FULL);
+    }
 }
 
 static bpcn_status check_options(bpcn_options *options)
@@ -266,8 +315,12 @@ static bpcn_status check_options(bpcn_options *options)
     status = options_check(options, &checked);
     if (status == BPCN_OK && options->sigma_data == 0)
         status = fail(BPCN_INVALID, "sigma_data is 0");
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && has_shards(options) && options->shard_rows == 0)
+        status = fail(BPCN_INVALID, "shard_rows is 0");
+    if (status == BPCN_OK) {
+        options->shard_rows = checked.shard_rows;
         return BPCN_OK;
+    }
     snprintf(reason, sizeof reason, "%s", bpcn_error());
     return fail(BPCN_CORRUPT, "the header is wrong: %s", reason);
 }
@@ -280,6 +333,8 @@ static bpcn_status check_counts(const struct header *h)
         if (counts[i] > most_count)
             return fail(BPCN_CORRUPT, "the header is wrong: %s is %llu, more than can be", names[i],
                         (unsigned long long)counts[i]);
+    if (h->shards < 1 || h->shards > h->options.shards)
+        return fail(BPCN_CORRUPT, "the header is wrong: %zu shards of %zu have begun", h->shards, h->options.shards);
     if (h->note_bytes > BPCN_MAX_NOTE)
         return fail(BPCN_CORRUPT, "the header is wrong: a note of %zu bytes is too long", h->note_bytes);
     return BPCN_OK;
@@ -309,6 +364,7 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .writes = get64(bytes + AT_WRITES),
                          .forgets = get64(bytes + AT_FORGETS),
                          .deletes = get64(bytes + AT_DELETES),
+                         .shards = get32(bytes + AT_VERSION) > 1 ? get32(bytes + AT_BEGUN) : 1,
                          .note_bytes = get32(bytes + AT_NOTE_BYTES),
                          .salt = get32(bytes + AT_CHECKSUM)};
     decode_options(bytes, &h->options);

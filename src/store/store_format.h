@@ -12,7 +12,7 @@
     "BPCN\r\n\x1a" /* no text file begins so, and a transfer as text breaks it */
 
 enum {
-    STORE_VERSION = 1,
+    STORE_VERSION = 2, /* 1 for a memory of one shard, which is the same as before there were shards */
     STORE_FEATURES = 0, /* required-feature bits that this version knows */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
@@ -25,21 +25,25 @@ struct header {
     uint64_t snapshot;    /* bytes of header and sections: where the log begins */
     uint64_t generation;  /* how many snapshots went before */
     uint64_t writes, forgets, deletes;
+    size_t shards; /* that have begun */
     size_t note_bytes;
     uint32_t salt; /* the header's checksum: ties sections and records to this header */
 };
 
 enum section_tag {
     SECTION_NOTE = 0x45544f4e,    /* "NOTE": bytes of the user */
+    SECTION_SHARDS = 0x44524853,  /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
     SECTION_WEIGHTS = 0x54484757, /* "WGHT": log weights [particles] */
     SECTION_TOP = 0x20504f54,     /* "TOP ": origin, variance, mean [width of the top] */
     SECTION_MEAN = 0x4e41454d,    /* "MEAN": [above x below], in the memory's precision */
     SECTION_ROOT = 0x544f4f52     /* "ROOT": packed upper triangle [above (above + 1) / 2] */
 };
 
+enum { SHARD_WORDS = 5 }; /* rows, rows before it began, writes, forgets, deletes */
+
 struct section {
     enum section_tag tag;
-    size_t particle, layer; /* 0 where there is none */
+    size_t shard, particle, layer; /* 0 where there is none */
     uint64_t offset;        /* where the section begins in the file */
     uint64_t bytes;         /* of the payload before it is padded */
 };
@@ -53,6 +57,7 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
 
 /* How many sections there are; section number `index` (its offset is left alone). */
 uint64_t section_count(const struct header *header);
+uint64_t sections_of_shard(const struct header *header);
 void section_describe(const struct header *header, uint64_t index, struct section *section);
 
 /* Sizes in the file: of the padded payload, of its checksums (padded), of all. */
@@ -63,6 +68,12 @@ uint64_t section_length(const struct section *section);
 
 /* The largest table of any section. */
 uint64_t section_largest_table(const struct header *header);
+
+/* Whether shards matter to the memory. If not, its file is of version 1. */
+static inline int has_shards(const bpcn_options *options)
+{
+    return options->shards > 1 || options->when_full != BPCN_BLUR;
+}
 
 /* "the mean of particle 0, layer 2 (section at byte 1536)" into text; without the place when the
    offset is 0. */

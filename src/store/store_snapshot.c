@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Where the fields of a section's header are; its payload's length and place are redundant. */
-enum { AT_TAG = 0, AT_PARTICLE = 4, AT_LAYER = 8, AT_BYTES = 16, AT_OFFSET = 24, AT_CHECKSUM = 60 };
+enum { AT_TAG = 0, AT_PARTICLE = 4, AT_LAYER = 8, AT_SHARD = 12, AT_BYTES = 16, AT_OFFSET = 24, AT_CHECKSUM = 60 };
 
 bpcn_status fail_io(const char *what, const char *path)
 {
@@ -69,6 +69,7 @@ static void head_encode(const struct section *section, unsigned char *head)
     put32(head + AT_TAG, (uint32_t)section->tag);
     put32(head + AT_PARTICLE, (uint32_t)section->particle);
     put32(head + AT_LAYER, (uint32_t)section->layer);
+    put32(head + AT_SHARD, (uint32_t)section->shard);
     put64(head + AT_BYTES, section->bytes);
     put64(head + AT_OFFSET, section->offset);
 }
@@ -182,6 +183,11 @@ static bpcn_status block_read(struct pass *pass, struct contents *contents, cons
     return state_check_part(contents, section, b * BLOCK_BYTES, used);
 }
 
+static void refresh(struct model *model, const struct section *section)
+{
+    core_for(model)->refresh_root(&model->particles[section->particle].layer[section->layer]);
+}
+
 static bpcn_status section_read(struct pass *pass, struct contents *contents, const struct section *section)
 {
     bpcn_status status = head_read(pass, section);
@@ -190,7 +196,7 @@ static bpcn_status section_read(struct pass *pass, struct contents *contents, co
     if (status == BPCN_OK)
         status = state_check_section(contents, section);
     if (status == BPCN_OK && section->tag == SECTION_ROOT)
-        core_for(contents->model)->refresh_root(&contents->model->particles[section->particle].layer[section->layer]);
+        refresh(contents->shard[section->shard], section);
     return status;
 }
 
@@ -202,26 +208,43 @@ bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t 
     return status == BPCN_OK ? header_decode(bytes, there, length, header) : status;
 }
 
+/* Room for what the header announces. */
+static int allocate(struct contents *contents, const struct header *header)
+{
+    if (contents_create(contents, &header->options) != 0)
+        return -1;
+    for (; contents->count < header->shards; contents->count++) {
+        bpcn_options options = shard_options(&header->options, contents->count);
+        contents->shard[contents->count] = model_allocate(&options);
+        if (contents->shard[contents->count] == NULL)
+            return -1;
+    }
+    contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
+    contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
+    return contents->note_bytes == header->note_bytes ? 0 : -1;
+}
+
 bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
                           struct contents *contents)
 {
     struct pass pass = {.file = file, .path = path, .header = header};
-    contents->model = model_allocate(&header->options);
-    contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
-    contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
-    bpcn_status status = BPCN_OK;
-    if (contents->model == NULL || contents->note_bytes != header->note_bytes || pass_create(&pass) != 0)
-        status = fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = allocate(contents, header) == 0 && pass_create(&pass) == 0
+                             ? BPCN_OK
+                             : fail(BPCN_NO_MEMORY, "out of memory");
+    contents->writes = header->writes;
+    contents->forgets = header->forgets;
+    contents->deletes = header->deletes;
     struct section section = {.offset = HEADER_BYTES};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
         status = section_read(&pass, contents, &section);
         section.offset += section_length(&section);
     }
-    if (status == BPCN_OK) {
-        contents->model->writes = header->writes;
-        contents->model->forgets = header->forgets;
-        contents->model->deletes = header->deletes;
+    if (status == BPCN_OK && !has_shards(&header->options)) { /* the one shard's are the memory's */
+        contents->rows[0] = header->writes;
+        contents->shard[0]->writes = header->writes;
+        contents->shard[0]->forgets = header->forgets;
+        contents->shard[0]->deletes = header->deletes;
     }
     pass_free(&pass);
     return status;

@@ -11,15 +11,16 @@
 
 /* Roots are rounded to float for inference, and their squares must be finite. */
 static const double most_root = 1e38;
+static const uint64_t most_count = UINT64_C(1) << 62; /* far from overflowing */
 
 void state_header(const struct contents *contents, uint64_t generation, struct header *header)
 {
-    const struct model *model = contents->model;
-    *header = (struct header){.options = model->options,
+    *header = (struct header){.options = contents->options,
                               .generation = generation,
-                              .writes = model->writes,
-                              .forgets = model->forgets,
-                              .deletes = model->deletes,
+                              .writes = contents->writes,
+                              .forgets = contents->forgets,
+                              .deletes = contents->deletes,
+                              .shards = contents->count,
                               .note_bytes = contents->note_bytes};
 }
 
@@ -28,7 +29,7 @@ void state_header(const struct contents *contents, uint64_t generation, struct h
 /* The array behind a section and the size of its entries; tops are not one array. */
 static void *section_array(const struct contents *contents, const struct section *section, size_t *size)
 {
-    const struct model *model = contents->model;
+    const struct model *model = contents->shard[section->shard];
     struct layer *layer = &model->particles[section->particle].layer[section->layer];
     *size = 8;
     switch (section->tag) {
@@ -43,9 +44,20 @@ static void *section_array(const struct contents *contents, const struct section
     case SECTION_ROOT:
         return layer->root;
     case SECTION_TOP:
+    case SECTION_SHARDS:
         break;
     }
     return NULL;
+}
+
+/* One of the counts of a shard. */
+static uint64_t *shard_word(const struct contents *contents, size_t word)
+{
+    size_t k = word / SHARD_WORDS;
+    struct model *model = contents->shard[k];
+    uint64_t *words[SHARD_WORDS] = {&contents->rows[k], &contents->begun[k], &model->writes, &model->forgets,
+                                    &model->deletes};
+    return words[word % SHARD_WORDS];
 }
 
 /* A top is a row of 8-byte words: origin, variance, mean. */
@@ -75,7 +87,10 @@ void state_encode(const struct contents *contents, const struct section *section
     size_t size;
     const unsigned char *array = section_array(contents, section, &size);
     if (section->tag == SECTION_TOP)
-        encode_top(&contents->model->particles[section->particle], (size_t)first / 8, n / 8, out);
+        encode_top(&contents->shard[section->shard]->particles[section->particle], (size_t)first / 8, n / 8, out);
+    else if (section->tag == SECTION_SHARDS)
+        for (size_t w = 0; w < n / 8; w++)
+            put64(out + 8 * w, *shard_word(contents, (size_t)first / 8 + w));
     else if (section->tag == SECTION_NOTE)
         memcpy(out, array + first, n);
     else
@@ -88,7 +103,10 @@ void state_decode(struct contents *contents, const struct section *section, uint
     size_t size;
     unsigned char *array = section_array(contents, section, &size);
     if (section->tag == SECTION_TOP)
-        decode_top(&contents->model->particles[section->particle], (size_t)first / 8, n / 8, in);
+        decode_top(&contents->shard[section->shard]->particles[section->particle], (size_t)first / 8, n / 8, in);
+    else if (section->tag == SECTION_SHARDS)
+        for (size_t w = 0; w < n / 8; w++)
+            *shard_word(contents, (size_t)first / 8 + w) = get64(in + 8 * w);
     else if (section->tag == SECTION_NOTE)
         memcpy(array + first, in, n);
     else
@@ -187,9 +205,23 @@ static bpcn_status check_diagonal(const struct layer *layer, const struct sectio
     return BPCN_OK;
 }
 
+/* No shard has more rows than the memory was written; each began at another time. */
+static bpcn_status check_shards(const struct contents *contents, const struct section *section)
+{
+    for (size_t w = 0; w < SHARD_WORDS * contents->count; w++)
+        if (*shard_word(contents, w) > most_count)
+            return unsound(section, "a count is more than can be");
+    for (size_t k = 0; k < contents->count; k++)
+        if (contents->rows[k] > contents->writes || contents->begun[k] > contents->writes)
+            return unsound(section, "a shard has more rows than the memory");
+    return BPCN_OK;
+}
+
 bpcn_status state_check_section(const struct contents *contents, const struct section *section)
 {
-    const struct model *model = contents->model;
+    const struct model *model = contents->shard[section->shard];
+    if (section->tag == SECTION_SHARDS)
+        return check_shards(contents, section);
     if (section->tag == SECTION_WEIGHTS && !weights_sound(model->options.particles, model->log_weights))
         return unsound(section, "they do not add up to one");
     if (section->tag == SECTION_TOP)
@@ -201,11 +233,20 @@ bpcn_status state_check_section(const struct contents *contents, const struct se
 
 bpcn_status state_check(const struct contents *contents)
 {
+    bpcn_status status = BPCN_OK;
+    for (size_t k = 0; status == BPCN_OK && k < contents->count; k++)
+        status = state_check_shard(contents, k);
+    return status;
+}
+
+bpcn_status state_check_shard(const struct contents *contents, size_t shard)
+{
     struct header header;
     struct section section = {.offset = 0};
     bpcn_status status = BPCN_OK;
     state_header(contents, 0, &header);
-    for (uint64_t i = 0; status == BPCN_OK && i < section_count(&header); i++) {
+    uint64_t last = section_count(&header), each = sections_of_shard(&header), first = last - each * header.shards;
+    for (uint64_t i = first + shard * each; status == BPCN_OK && i < first + (shard + 1) * each; i++) {
         section_describe(&header, i, &section);
         status = state_check_part(contents, &section, 0, (size_t)section.bytes);
         if (status == BPCN_OK)

@@ -21,6 +21,7 @@ void state_decode(struct contents *contents, const struct section *section, uint
 bpcn_status state_check_part(const struct contents *contents, const struct section *section, uint64_t first, size_t n);
 bpcn_status state_check_section(const struct contents *contents, const struct section *section);
 bpcn_status state_check(const struct contents *contents);
+bpcn_status state_check_shard(const struct contents *contents, size_t shard); /* of one */
 
 /* Whether these can be the log weights of n particles: normalised, no NaN. */
 int weights_sound(size_t n, const double *log_weights);

@@ -1,0 +1,340 @@
+/* Which shards are read, and whose answer it is. */
+#include "many.h"
+
+#include "alloc.h"
+#include "random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_AT_MOST = 4 };
+static const double near = 2, some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
+static const double tie = 1;               /* nats within which the more familiar answer is taken */
+
+/* ---- a quick look */
+
+struct screen_job {
+    const struct many *many;
+    size_t n;
+    const void *x;
+    const unsigned char *known;
+    double *residual;
+    bpcn_status *status; /* [count] */
+};
+
+static void screen_part(void *context, size_t part, size_t parts)
+{
+    const struct screen_job *j = context;
+    for (size_t k = part; k < j->many->count; k += parts) {
+        const struct shard *shard = &j->many->shard[k];
+        j->status[k] = core_for(shard->model)->screen(shard, j->n, j->x, j->known, j->residual + k * j->n);
+    }
+}
+
+bpcn_status many_screen(const struct many *m, size_t n, const void *x, const unsigned char *known, double *residual)
+{
+    bpcn_status *status = alloc_zeroed(m->count, sizeof *status), result = BPCN_NO_MEMORY;
+    struct screen_job job = {m, n, x, known, residual, status};
+    if (status != NULL) {
+        team_run(m->team, screen_part, &job);
+        result = BPCN_OK;
+    }
+    for (size_t k = 0; status != NULL && k < m->count; k++)
+        result = status[k] != BPCN_OK ? status[k] : result;
+    free(status);
+    return result;
+}
+
+/* ---- the reads */
+
+/* The rows that one shard is asked for. */
+struct asked {
+    size_t k, count;
+    size_t *row;          /* [count] */
+    unsigned char *query; /* real [count x dim] */
+    unsigned char *known; /* [count x dim] or NULL */
+    void *out;            /* real [count x dim or code_dim] or NULL */
+    bpcn_read_info *info; /* [count] */
+    bpcn_status status;
+};
+
+struct reads {
+    const struct many *many;
+    const struct read_request *request;
+    size_t row_bytes, out_bytes; /* of a query, of an answer or a code */
+    size_t most;                 /* shards a row is read in */
+    double *residual, *limit;    /* [count x n], [n]; or NULL: all are read */
+    struct asked *asked;         /* [count], those with rows first */
+    size_t shards;               /* that are asked */
+};
+
+static void reads_free(struct reads *r)
+{
+    for (size_t k = 0; r->asked != NULL && k < r->many->count; k++) {
+        free(r->asked[k].row);
+        free(r->asked[k].query);
+        free(r->asked[k].known);
+        free(r->asked[k].out);
+        free(r->asked[k].info);
+    }
+    free(r->asked);
+    free(r->residual);
+    free(r->limit);
+}
+
+/* limit [n]: of the residuals with which a shard is asked for a row: it could win, and few explain more. */
+static int set_limits(struct reads *r)
+{
+    size_t n = r->request->n, count = r->many->count;
+    double *least = alloc_zeroed(r->most, sizeof *least); /* in rising order */
+    r->limit = alloc_zeroed(n, sizeof *r->limit);
+    for (size_t i = 0; least != NULL && r->limit != NULL && i < n; i++) {
+        double largest = 0; /* about |x|^2: most shards explain little */
+        for (size_t j = 0; j < r->most; j++)
+            least[j] = INFINITY;
+        for (size_t k = 0; k < count; k++) {
+            double mine = r->residual[k * n + i];
+            size_t at = r->most;
+            largest = fmax(largest, mine);
+            for (; at > 0 && mine < least[at - 1]; at--)
+                if (at < r->most)
+                    least[at] = least[at - 1];
+            if (at < r->most)
+                least[at] = mine;
+        }
+        r->limit[i] = fmin(near * least[0] + some * largest, least[r->most - 1]);
+    }
+    int failed = least == NULL || r->limit == NULL;
+    free(least);
+    return failed ? -1 : 0;
+}
+
+static int could_have(const struct reads *r, size_t k, size_t i)
+{
+    return r->residual == NULL || r->residual[k * r->request->n + i] <= r->limit[i];
+}
+
+static int ask(struct reads *r, size_t k)
+{
+    const struct read_request *request = r->request;
+    size_t n = request->n, dim = r->many->shard[0].model->width[0];
+    struct asked *a = &r->asked[r->shards];
+    a->k = k;
+    a->row = alloc_zeroed(n, sizeof *a->row);
+    for (size_t i = 0; a->row != NULL && i < n; i++)
+        if (could_have(r, k, i))
+            a->row[a->count++] = i;
+    if (a->row == NULL)
+        return -1;
+    if (a->count == 0) {
+        free(a->row);
+        a->row = NULL;
+        return 0;
+    }
+    a->query = alloc_zeroed(a->count, r->row_bytes);
+    a->known = request->known ? alloc_zeroed(a->count, dim) : NULL;
+    a->out = r->out_bytes > 0 ? alloc_zeroed(a->count, r->out_bytes) : NULL;
+    a->info = alloc_zeroed(a->count, sizeof *a->info);
+    r->shards++;
+    if (!a->query || !a->info || (request->known && !a->known) || (r->out_bytes > 0 && !a->out))
+        return -1;
+    for (size_t i = 0; i < a->count; i++) {
+        memcpy(a->query + i * r->row_bytes, (const unsigned char *)request->query + a->row[i] * r->row_bytes,
+               r->row_bytes);
+        if (a->known != NULL)
+            memcpy(a->known + i * dim, request->known + a->row[i] * dim, dim);
+    }
+    return 0;
+}
+
+static void read_one(const struct reads *r, struct asked *a, struct team *team)
+{
+    const struct shard *shard = &r->many->shard[a->k];
+    struct read_request request = {.query = a->query,
+                                   .known = a->known,
+                                   .n = a->count,
+                                   .options = r->request->options,
+                                   .info = a->info};
+    *(r->request->answers != NULL ? &request.answers : &request.codes) = a->out;
+    a->status = core_for(shard->model)->read(shard, team, &request);
+}
+
+static void read_part(void *context, size_t part, size_t parts)
+{
+    const struct reads *r = context;
+    for (size_t i = part; i < r->shards; i += parts)
+        read_one(r, &r->asked[i], NULL);
+}
+
+/* Shards side by side, or, where there are few, one after the other by all threads. What comes out is the same. */
+static bpcn_status read_all(struct reads *r)
+{
+    if (r->shards >= 2 * team_size(r->many->team))
+        team_run(r->many->team, read_part, r);
+    else
+        for (size_t i = 0; i < r->shards; i++)
+            read_one(r, &r->asked[i], r->many->team);
+    for (size_t i = 0; i < r->shards; i++)
+        if (r->asked[i].status != BPCN_OK)
+            return r->asked[i].status;
+    return BPCN_OK;
+}
+
+/* ---- whose answer it is */
+
+static double log_share(const struct many *m, size_t k)
+{
+    double all = 0;
+    for (size_t j = 0; j < m->count; j++)
+        all += (double)m->rows[j];
+    return all > 0 ? log((double)m->rows[k] / all) : -log((double)m->count);
+}
+
+static int better(const bpcn_read_info *a, const bpcn_read_info *b)
+{
+    double lead = a->log_density - b->log_density;
+    return fabs(lead) <= tie ? a->familiarity > b->familiarity : lead > 0;
+}
+
+static double log_add(double a, double b)
+{
+    double high = fmax(a, b);
+    return isinf(high) ? high : high + log(exp(a - high) + exp(b - high));
+}
+
+/* info and out: the best of what the shards said; evaluations and the density are of all of them. */
+static void choose(const struct reads *r, const struct asked **winner, size_t *place, double *density)
+{
+    bpcn_read_info *info = r->request->info;
+    for (size_t s = 0; s < r->shards; s++) {
+        const struct asked *a = &r->asked[s];
+        double share = log_share(r->many, a->k);
+        for (size_t at = 0; at < a->count; at++) {
+            size_t i = a->row[at];
+            uint64_t evaluations = a->info[at].evaluations + (winner[i] ? info[i].evaluations : 0);
+            density[i] = log_add(density[i], share + a->info[at].log_density);
+            if (winner[i] == NULL || better(&a->info[at], &info[i])) {
+                winner[i] = a;
+                place[i] = at;
+                info[i] = a->info[at];
+                info[i].shard = a->k;
+            }
+            info[i].evaluations = evaluations;
+        }
+    }
+}
+
+static bpcn_status answer_all(const struct reads *r)
+{
+    size_t n = r->request->n;
+    const struct asked **winner = alloc_zeroed(n, sizeof *winner);
+    size_t *place = alloc_zeroed(n, sizeof *place);
+    double *density = alloc_zeroed(n, sizeof *density);
+    unsigned char *out = r->request->answers ? r->request->answers : r->request->codes;
+    bpcn_status status = winner && place && density ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        density[i] = -INFINITY;
+    if (status == BPCN_OK)
+        choose(r, winner, place, density);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        r->request->info[i].log_density = density[i];
+        if (out != NULL)
+            memcpy(out + i * r->out_bytes, (unsigned char *)winner[i]->out + place[i] * r->out_bytes, r->out_bytes);
+    }
+    free(winner);
+    free(place);
+    free(density);
+    return status;
+}
+
+bpcn_status many_read(const struct many *m, const struct read_request *request)
+{
+    const struct model *model = m->shard[0].model;
+    size_t size = real_size(model), n = request->n;
+    struct reads r = {.many = m, .request = request, .row_bytes = model->width[0] * size};
+    r.most = request->options.shards > 0 ? request->options.shards : READ_AT_MOST;
+    r.out_bytes = request->answers ? r.row_bytes : request->codes ? model->code_dim * size : 0;
+    r.asked = alloc_zeroed(m->count, sizeof *r.asked);
+    bpcn_status status = r.asked != NULL ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK && m->count > r.most) {
+        r.residual = alloc_zeroed(m->count * n, sizeof *r.residual);
+        status = r.residual ? many_screen(m, n, request->query, request->known, r.residual) : BPCN_NO_MEMORY;
+        if (status == BPCN_OK && set_limits(&r) != 0)
+            status = BPCN_NO_MEMORY;
+    }
+    for (size_t k = 0; status == BPCN_OK && k < m->count; k++)
+        if (ask(&r, k) != 0)
+            status = BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = read_all(&r);
+    if (status == BPCN_OK)
+        status = answer_all(&r);
+    reads_free(&r);
+    return status;
+}
+
+/* ---- the mixture */
+
+/* total [n] += share (part - total), floats or doubles */
+static void blend(size_t size, size_t n, double share, const void *part, void *total)
+{
+    const float *narrow = part;
+    const double *wide = part;
+    for (size_t j = 0; j < n; j++)
+        if (size == sizeof *narrow)
+            ((float *)total)[j] += (float)share * (narrow[j] - ((float *)total)[j]);
+        else
+            ((double *)total)[j] += share * (wide[j] - ((double *)total)[j]);
+}
+
+/* Adds shard k, whose energies and gradients are `part`, to the request's. */
+static void add_shard(const struct many *m, size_t k, const struct energy_request *part,
+                      const struct energy_request *request)
+{
+    const struct model *model = m->shard[k].model;
+    size_t size = real_size(model), code = model->code_dim;
+    for (size_t i = 0; i < request->n; i++) {
+        double mine = log_share(m, k) - part->energy[i], all = log_add(-request->energy[i], mine);
+        request->energy[i] = -all;
+        if (request->grad != NULL && !isinf(mine))
+            blend(size, code, exp(mine - all), (const unsigned char *)part->grad + i * code * size,
+                  (unsigned char *)request->grad + i * code * size);
+    }
+}
+
+bpcn_status many_energy(const struct many *m, const struct energy_request *request)
+{
+    const struct model *model = m->shard[0].model;
+    size_t n = request->n;
+    struct energy_request part = *request;
+    part.energy = alloc_zeroed(n, sizeof *part.energy);
+    part.grad = request->grad ? alloc_zeroed(n, model->code_dim * real_size(model)) : NULL;
+    bpcn_status status = part.energy && (request->grad == NULL || part.grad) ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        request->energy[i] = INFINITY;
+    for (size_t k = 0; status == BPCN_OK && k < m->count; k++) {
+        status = core_for(model)->energy(&m->shard[k], NULL, &part);
+        if (status == BPCN_OK)
+            add_shard(m, k, &part, request);
+    }
+    free(part.energy);
+    free(part.grad);
+    return status;
+}
+
+bpcn_status many_sample(const struct many *m, size_t n, uint64_t seed, uint64_t draw, void *out)
+{
+    const struct model *model = m->shard[0].model;
+    size_t bytes = model->width[0] * real_size(model);
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        uint64_t own = stream_id(STREAM_SAMPLE, draw, i);
+        double left = random_uniform(seed, own, 0);
+        size_t k = 0;
+        while (k + 1 < m->count && (left -= exp(log_share(m, k))) >= 0)
+            k++;
+        status = core_for(model)->sample(m->shard[k].model, 1, own, (unsigned char *)out + i * bytes);
+    }
+    return status;
+}

@@ -1,0 +1,27 @@
+/* Reads of several shards: a quick look at all of them, then a read in the few that could have the row. */
+#ifndef BPCN_MANY_H
+#define BPCN_MANY_H
+
+#include "core.h"
+
+struct many {
+    const struct shard *shard; /* [count] */
+    size_t count;
+    const uint64_t *rows; /* [count]: that each was written */
+    struct team *team;
+};
+
+/* As core->read; info (which is wanted) says which shard answered, and gives the density of the mixture over the shards
+   that were read, by their rows. */
+bpcn_status many_read(const struct many *many, const struct read_request *request);
+
+/* As core->energy, without the gradient over x: of the mixture over all shards, by their rows. */
+bpcn_status many_energy(const struct many *many, const struct energy_request *request);
+
+/* As core->sample: each from a shard drawn by its rows. */
+bpcn_status many_sample(const struct many *many, size_t n, uint64_t seed, uint64_t draw, void *out);
+
+/* residual [count x n]: see core->screen. */
+bpcn_status many_screen(const struct many *many, size_t n, const void *x, const unsigned char *known, double *residual);
+
+#endif

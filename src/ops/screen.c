@@ -1,0 +1,133 @@
+/*
+ * A quick look at a shard (compiled per precision): what of the known entries of a row the span of its lowest mean
+ * leaves unexplained,
+ *
+ *   min over z of |x - z M|^2 + ridge |z|^2 = |x|^2 - b (G + ridge)^-1 b',    b = M x', G = M M',
+ *
+ * all over the known entries. What was written to a shard lies in that span, as long as the shard has no more rows than
+ * units. Where all rows know the same entries one factor of G serves them all. Where each knows others, its share of G over
+ * all entries stands for its own, and a few steps of conjugate gradients mend what that leaves.
+ */
+#include "screen.h"
+
+#include "alloc.h"
+#include "dense.h"
+#include "linalg.h"
+#include "sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 4 };
+static const double ridge = 1e-3;
+
+/* The shard is looked at through its heaviest particle. */
+struct look {
+    const struct layer *layer;
+    struct screen screen;
+    size_t above, below;
+    double *b, *z, *r, *p, *q; /* [above] each, of one row */
+    real *short_p, *error;     /* [above], [below] */
+};
+
+static int look_create(struct look *l)
+{
+    l->b = alloc_zeroed(l->above, 5 * sizeof *l->b);
+    l->short_p = alloc_zeroed(l->above + l->below, sizeof *l->short_p);
+    if (l->b == NULL || l->short_p == NULL)
+        return -1;
+    l->z = l->b + l->above;
+    l->r = l->z + l->above;
+    l->p = l->r + l->above;
+    l->q = l->p + l->above;
+    l->error = l->short_p + l->above;
+    return 0;
+}
+
+static void look_free(struct look *l)
+{
+    free(l->b);
+    free(l->short_p);
+}
+
+/* q = p (M M' over the known entries + ridge) */
+static void apply(struct look *l, const unsigned char *known)
+{
+    for (size_t i = 0; i < l->above; i++)
+        l->short_p[i] = (real)l->p[i];
+    sweep_down(l->above, l->below, l->layer->mean, l->short_p, l->error);
+    for (size_t j = 0; j < l->below; j++)
+        l->error[j] = known[j] ? l->error[j] : 0;
+    for (size_t i = 0; i < l->above; i++)
+        l->q[i] = dot_wide(l->below, (const real *)l->layer->mean + i * l->below, l->error) + ridge * l->p[i];
+}
+
+/* Preconditioned conjugate gradients for z A = b; returns b z' as far as it came. */
+static double solve(struct look *l, const unsigned char *known)
+{
+    size_t n = l->above;
+    double rho = 0, *s = l->q; /* the residual, preconditioned; before q is wanted */
+    memset(l->z, 0, n * sizeof *l->z);
+    memcpy(l->r, l->b, n * sizeof *l->r);
+    for (int step = 0; step < STEPS; step++) {
+        memcpy(s, l->r, n * sizeof *s);
+        cholesky_solve(n, l->screen.factor, s);
+        double next = dot(n, l->r, s), again = step > 0 ? next / rho : 0;
+        for (size_t i = 0; i < n; i++)
+            l->p[i] = s[i] + again * l->p[i];
+        rho = next;
+        apply(l, known);
+        double bend = dot(n, l->p, l->q);
+        if (!(bend > 0))
+            break;
+        axpy(n, rho / bend, l->p, l->z);
+        axpy(n, -rho / bend, l->q, l->r);
+    }
+    return dot(n, l->z, l->b) + dot(n, l->z, l->r); /* |x|^2 less this is what z leaves, ridge included */
+}
+
+/* x [n x below] with 0 where not known, and products [n x above] = x M'. */
+static void judge(struct look *l, size_t n, const real *x, const real *products, const unsigned char *known, int same,
+                  double *residual)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < l->above; j++)
+            l->b[j] = (double)products[i * l->above + j];
+        double explained;
+        if (same) {
+            memcpy(l->z, l->b, l->above * sizeof *l->z);
+            cholesky_solve(l->above, l->screen.factor, l->z);
+            explained = dot(l->above, l->z, l->b);
+        } else {
+            explained = solve(l, known + i * l->below);
+        }
+        double left = sum_of_squares(l->below, x + i * l->below) - explained;
+        residual[i] = left > 0 ? left : 0;
+    }
+}
+
+bpcn_status screen(const struct shard *shard, size_t n, const void *rows, const unsigned char *known, double *residual)
+{
+    const struct model *m = shard->model;
+    size_t k = model_heaviest(m), dim = m->width[0], above = m->options.layers > 0 ? m->width[1] : 0;
+    struct masks masks = masks_of_rows(dim, n, known);
+    struct look l = {.layer = &m->particles[k].layer[0], .above = above, .below = dim};
+    real *x = alloc_zeroed(n, (dim + above) * sizeof *x), *products = x + n * dim;
+    bpcn_status status = x != NULL && look_create(&l) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t j = 0; status == BPCN_OK && j < n * dim; j++)
+        x[j] = known == NULL || known[j] ? ((const real *)rows)[j] : 0;
+    if (status == BPCN_OK && above == 0)
+        for (size_t i = 0; i < n; i++)
+            residual[i] = sum_of_squares(dim, x + i * dim);
+    else if (status == BPCN_OK) {
+        status = prepared_screen(shard->prepared, k, masks, ridge, &l.screen);
+        if (status == BPCN_OK) {
+            dense_multiply(NULL, &l.screen.up, n, x, products);
+            judge(&l, n, x, products, known, masks.same, residual);
+        }
+        prepared_screened(shard->prepared, &l.screen);
+    }
+    look_free(&l);
+    free(x);
+    return status;
+}

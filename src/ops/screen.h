@@ -1,0 +1,11 @@
+/* Which shards could have a row. */
+#ifndef BPCN_SCREEN_H
+#define BPCN_SCREEN_H
+
+#include "core.h"
+#include "prepared.h"
+
+/* As in struct core. */
+bpcn_status screen(const struct shard *shard, size_t n, const void *rows, const unsigned char *known, double *residual);
+
+#endif

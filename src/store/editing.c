@@ -1,0 +1,101 @@
+/* Changes of shards. */
+#include "editing.h"
+
+#include "alloc.h"
+#include "empty.h"
+
+#include <stdlib.h>
+
+int editing_create(struct editing *e, struct contents *contents, struct prepared **prepared, struct team *team,
+                   int replaying)
+{
+    *e = (struct editing){.contents = contents, .prepared = prepared, .team = team, .replaying = replaying};
+    e->core = core_for(contents->shard[0]);
+    e->editor = alloc_zeroed(contents->options.shards, sizeof *e->editor);
+    return e->editor != NULL ? 0 : -1;
+}
+
+static void forget_fresh(struct editing *e)
+{
+    e->core->done(e->first);
+    e->core->unprepare(e->fresh.prepared);
+    model_free(e->fresh.model);
+    e->first = NULL;
+    e->fresh = (struct shard){NULL, NULL};
+}
+
+void editing_free(struct editing *e)
+{
+    for (size_t k = 0; e->editor != NULL && k < e->contents->options.shards; k++)
+        e->core->done(e->editor[k]);
+    forget_fresh(e);
+    free(e->editor);
+}
+
+/* Makes the empty shard that is to be number k. */
+static struct editor *make_fresh(struct editing *e, size_t k)
+{
+    bpcn_options options = shard_options(&e->contents->options, k);
+    forget_fresh(e);
+    e->next = k;
+    e->fresh.model = model_create(&options);
+    if (e->fresh.model != NULL && e->prepared != NULL)
+        e->fresh.prepared = e->core->prepare(e->fresh.model);
+    if (e->fresh.model != NULL && (e->prepared == NULL || e->fresh.prepared != NULL))
+        e->first = e->core->edit(&e->fresh, e->team, e->replaying);
+    if (e->first == NULL)
+        forget_fresh(e);
+    return e->first;
+}
+
+struct editor *editing_of(struct editing *e, size_t k, int begin)
+{
+    if (begin)
+        return e->first != NULL && e->next == k ? e->first : make_fresh(e, k);
+    struct shard shard = {e->contents->shard[k], e->prepared ? e->prepared[k] : NULL};
+    if (e->editor[k] == NULL)
+        e->editor[k] = e->core->edit(&shard, e->team, e->replaying);
+    return e->editor[k];
+}
+
+static int of_one_shard(const struct change *change)
+{
+    return change->kind == CHANGE_WRITE || change->kind == CHANGE_DELETE;
+}
+
+bpcn_status editing_ready(struct editing *e, const struct change *change)
+{
+    size_t first = of_one_shard(change) ? change->shard : 0;
+    size_t last = of_one_shard(change) ? change->shard + 1 : e->contents->count;
+    bpcn_status status = BPCN_OK;
+    for (size_t k = first; status == BPCN_OK && k < last; k++) {
+        struct editor *editor = editing_of(e, k, change->begin);
+        status = editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
+    }
+    return status;
+}
+
+/* The empty shard takes its place. */
+static void begin(struct editing *e, size_t k)
+{
+    e->core->done(e->editor[k]);
+    contents_begin(e->contents, k, e->fresh.model);
+    if (e->prepared != NULL) {
+        e->core->unprepare(e->prepared[k]);
+        e->prepared[k] = e->fresh.prepared;
+    }
+    e->editor[k] = e->first;
+    e->fresh = (struct shard){NULL, NULL};
+    e->first = NULL;
+}
+
+void editing_make(struct editing *e, const struct change *change)
+{
+    if (change->begin)
+        begin(e, change->shard);
+    if (of_one_shard(change))
+        e->core->make(e->editor[change->shard], change);
+    for (size_t k = 0; !of_one_shard(change) && k < e->contents->count; k++)
+        e->core->make(e->editor[k], change);
+    contents_count(e->contents, change);
+}
