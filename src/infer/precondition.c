@@ -59,7 +59,7 @@ void elimination_free(struct elimination *e)
 {
     if (e == NULL)
         return;
-    for (size_t l = 0; l < e->model->options.layers; l++) {
+    for (size_t l = 0; l < BPCN_MAX_LAYERS; l++) { /* all there may be: the model may be gone */
         free(e->layer[l].inverse.data);
         free(e->layer[l].carry.data);
         free(e->layer[l].carry_back.data);

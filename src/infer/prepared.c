@@ -44,6 +44,7 @@ struct ready {
 
 struct prepared {
     const struct model *model;
+    size_t particles;    /* of the model, which may be gone before what is prepared of it */
     struct ready *ready; /* [particles] */
     double written;      /* share_written, or -1 */
     pthread_mutex_t lock;
@@ -87,6 +88,7 @@ struct prepared *prepared_create(const struct model *model)
         return NULL;
     }
     p->model = model;
+    p->particles = model->options.particles;
     p->ready = ready;
     p->written = -1;
     pthread_mutex_init(&p->lock, NULL);
@@ -95,7 +97,7 @@ struct prepared *prepared_create(const struct model *model)
 
 void prepared_drop(struct prepared *p, const struct model *model)
 {
-    for (size_t k = 0; k < p->model->options.particles; k++) {
+    for (size_t k = 0; k < p->particles; k++) {
         ready_drop(&p->ready[k]);
         gram_free(p->ready[k].gram);
         p->ready[k] = (struct ready){.gram = NULL};
@@ -118,7 +120,7 @@ size_t prepared_bytes(struct prepared *p)
 {
     size_t bytes = sizeof *p;
     pthread_mutex_lock(&p->lock);
-    for (size_t k = 0; k < p->model->options.particles; k++) {
+    for (size_t k = 0; k < p->particles; k++) {
         const struct ready *r = &p->ready[k];
         bytes += sizeof *r + weights_bytes(r->weights) + gram_bytes(r->all) + gram_bytes(r->gram);
         bytes += elimination_bytes(r->above[0]) + elimination_bytes(r->above[1]);
@@ -430,7 +432,7 @@ void prepared_refuse_gram(struct prepared *p, size_t k)
 /* Particles that were replaced by others have theirs, or none. */
 static void resample_grams(struct prepared *p, const size_t *sources)
 {
-    for (size_t k = 0; k < p->model->options.particles; k++) {
+    for (size_t k = 0; k < p->particles; k++) {
         const struct gram *from = p->ready[sources[k]].gram;
         struct ready *r = &p->ready[k];
         if (sources[k] == k)
@@ -446,7 +448,7 @@ static void resample_grams(struct prepared *p, const size_t *sources)
 
 void prepared_followed(struct prepared *p, const size_t *sources)
 {
-    for (size_t k = 0; k < p->model->options.particles; k++)
+    for (size_t k = 0; k < p->particles; k++)
         ready_drop(&p->ready[k]);
     if (sources != NULL)
         resample_grams(p, sources);

@@ -15,7 +15,8 @@ struct prepared *prepared_create(const struct model *model); /* NULL: out of mem
 void prepared_free(struct prepared *p);
 size_t prepared_bytes(struct prepared *p);
 
-/* The parameters have changed, or are another model's of the same shape: nothing holds any more. */
+/* The parameters have changed, or are another model's of the same shape: nothing holds any more. The old model may
+   already be gone. */
 void prepared_drop(struct prepared *p, const struct model *model);
 
 /* The share of layer 1's directions that have been written to: 1 - tr U_0 / (h sigma_w^2), over all particles. */
