@@ -71,7 +71,7 @@ static bpcn_options options_of(struct golden_case *c)
 
 static void set_prior(struct golden_case *c, bpcn_memory *memory)
 {
-    const struct model *m = memory->contents.model;
+    const struct model *m = memory->contents.shard[0];
     size_t top = m->options.layers;
     for (size_t n = 0; n < m->options.particles; n++) {
         for (size_t l = 0; l < top; l++) {
@@ -79,16 +79,16 @@ static void set_prior(struct golden_case *c, bpcn_memory *memory)
             const fmt_array *u = required(c, "init_p%zu_l%zu_U", n, l);
             assert_int_equal(mean->count, m->width[l] * m->width[l + 1]);
             assert_int_equal(u->count, m->width[l + 1] * m->width[l + 1]);
-            assert_ok(bpcn_memory_set_layer(memory, n, l, mean->data, u->data));
+            assert_ok(bpcn_memory_set_layer(memory, 0, n, l, mean->data, u->data));
         }
         const fmt_array *mean = required(c, "init_p%zu_l%zu_R", n, top);
         const fmt_array *u = required(c, "init_p%zu_l%zu_U", n, top);
         assert_int_equal(mean->count, m->width[top]);
-        assert_ok(bpcn_memory_set_top(memory, n, mean->data, u->data[0]));
+        assert_ok(bpcn_memory_set_top(memory, 0, n, mean->data, u->data[0]));
     }
     const fmt_array *log_weights = required(c, "init_logw");
     assert_int_equal(log_weights->count, m->options.particles);
-    memcpy(memory->contents.model->log_weights, log_weights->data, log_weights->count * sizeof(double));
+    memcpy(memory->contents.shard[0]->log_weights, log_weights->data, log_weights->count * sizeof(double));
 }
 
 /* What forgetting changed the means by, beyond what golden's did: golden mixes its own prior in,
@@ -103,10 +103,10 @@ static void swap_prior(struct golden_case *c, const struct prior_swap *swap, siz
 {
     double *ours = room(count, sizeof *ours);
     const fmt_array *theirs = required(c, "init_p%zu_l%zu_R", n, l);
-    if (l < swap->ours->contents.model->options.layers)
-        assert_ok(bpcn_memory_get_layer(swap->ours, n, l, ours, NULL));
+    if (l < swap->ours->contents.shard[0]->options.layers)
+        assert_ok(bpcn_memory_get_layer(swap->ours, 0, n, l, ours, NULL));
     else
-        assert_ok(bpcn_memory_get_top(swap->ours, n, ours, NULL));
+        assert_ok(bpcn_memory_get_top(swap->ours, 0, n, ours, NULL));
     for (size_t j = 0; j < count; j++)
         mean[j] += swap->mixed * (theirs->data[j] - ours[j]);
     free(ours);
@@ -115,15 +115,15 @@ static void swap_prior(struct golden_case *c, const struct prior_swap *swap, siz
 static void compare_layer(struct golden_case *c, const char *tag, const bpcn_memory *memory, size_t n, size_t l,
                           const struct prior_swap *swap)
 {
-    const struct model *m = memory->contents.model;
+    const struct model *m = memory->contents.shard[0];
     int top = l == m->options.layers;
     size_t below = m->width[l], above = top ? below : m->width[l + 1], entries = top ? below : above * below;
     double *mean = room(entries, sizeof *mean), *u = room(above * above, sizeof *u), variance = 0;
     char name[160];
     if (top)
-        assert_ok(bpcn_memory_get_top(memory, n, mean, &variance));
+        assert_ok(bpcn_memory_get_top(memory, 0, n, mean, &variance));
     else
-        assert_ok(bpcn_memory_get_layer(memory, n, l, mean, u));
+        assert_ok(bpcn_memory_get_layer(memory, 0, n, l, mean, u));
     for (size_t j = 0; top && j < above; j++)
         u[j * above + j] = variance;
     if (swap != NULL)
@@ -139,7 +139,7 @@ static void compare_layer(struct golden_case *c, const char *tag, const bpcn_mem
 static void compare_state(struct golden_case *c, const char *tag, const bpcn_memory *memory,
                           const struct prior_swap *swap)
 {
-    const struct model *m = memory->contents.model;
+    const struct model *m = memory->contents.shard[0];
     char name[160];
     for (size_t n = 0; n < m->options.particles; n++)
         for (size_t l = 0; l <= m->options.layers; l++)
@@ -193,7 +193,7 @@ static void compare_codes(struct golden_case *c, const struct model *m, const ch
 /* Row k with its recorded starts; 0 when the folder has no write k. */
 static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
 {
-    struct model *m = memory->contents.model;
+    struct model *m = memory->contents.shard[0];
     const fmt_array *x = required(c, "x");
     char tag[64], prefix[96];
     double *starts = room(m->options.particles * m->code_dim, sizeof *starts);
@@ -214,7 +214,7 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
         struct change change;
         bpcn_write_row row;
         assert_ok(edit_begin(&edit, memory, CHANGE_WRITE));
-        assert_ok(edit.core->find_write(edit.editor, x->data + k * m->width[0], starts, &change, &row));
+        assert_ok(core_for(m)->find_write(editing_of(&edit.editing, 0, 0), x->data + k * m->width[0], starts, &change, &row));
         assert_ok(edit_make(&edit, &change));
         assert_ok(edit_end(&edit, BPCN_OK, NULL));
         compare_state(c, tag, memory, NULL);
@@ -225,7 +225,7 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
 
 static void check_points(struct golden_case *c, const bpcn_memory *memory)
 {
-    struct shard shard = shard_of(memory);
+    struct shard shard = shard_of(memory, 0);
     const struct model *m = shard.model;
     double *codes = NULL;
     const fmt_array *x0 = input(c, "point_x0");
@@ -254,7 +254,7 @@ static void check_points(struct golden_case *c, const bpcn_memory *memory)
 
 static void check_infer(struct golden_case *c, const bpcn_memory *memory)
 {
-    struct shard shard = shard_of(memory);
+    struct shard shard = shard_of(memory, 0);
     const struct model *m = shard.model;
     double *starts = NULL;
     size_t n = gather(c, m, "infer_init", &starts), steps = m->options.adam_steps;
@@ -279,7 +279,7 @@ static void check_infer(struct golden_case *c, const bpcn_memory *memory)
 
 static void check_hetero(struct golden_case *c, const bpcn_memory *memory)
 {
-    struct shard shard = shard_of(memory);
+    struct shard shard = shard_of(memory, 0);
     struct model *m = shard.model;
     double *starts = NULL;
     size_t n = gather(c, m, "hetero_init", &starts), steps = m->options.adam_steps, dim = m->width[0];
@@ -309,7 +309,7 @@ static void check_hetero(struct golden_case *c, const bpcn_memory *memory)
 static void check_forget(struct golden_case *c, bpcn_memory *memory, const struct snapshot *written, const char *tag,
                          double beta, size_t times)
 {
-    bpcn_memory *fresh = make_memory(memory->contents.model->options);
+    bpcn_memory *fresh = make_memory(memory->contents.shard[0]->options);
     struct prior_swap swap = {fresh, 1 - pow(1 - beta, 0.5 * (double)times)};
     snapshot_restore(written, memory);
     for (size_t t = 0; t < times; t++)

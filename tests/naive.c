@@ -19,17 +19,17 @@ struct naive *naive_of(const bpcn_memory *memory)
         m->code_dim += m->width[l] = m->options.hidden[l - 1];
     m->particles = room(particles, sizeof *m->particles);
     m->log_weights = room(particles, sizeof *m->log_weights);
-    assert_ok(bpcn_memory_get_weights(memory, m->log_weights));
+    assert_ok(bpcn_memory_get_weights(memory, 0, m->log_weights));
     for (size_t k = 0; k < particles; k++) {
         struct naive_particle *p = &m->particles[k];
         m->log_weights[k] = log(m->log_weights[k]);
         for (size_t l = 0; l < layers; l++) {
             p->mean[l] = room(m->width[l + 1] * m->width[l], sizeof(double));
             p->covariance[l] = room(m->width[l + 1] * m->width[l + 1], sizeof(double));
-            assert_ok(bpcn_memory_get_layer(memory, k, l, p->mean[l], p->covariance[l]));
+            assert_ok(bpcn_memory_get_layer(memory, 0, k, l, p->mean[l], p->covariance[l]));
         }
         p->top_mean = room(m->width[layers], sizeof(double));
-        assert_ok(bpcn_memory_get_top(memory, k, p->top_mean, &p->top_variance));
+        assert_ok(bpcn_memory_get_top(memory, 0, k, p->top_mean, &p->top_variance));
     }
     return m;
 }

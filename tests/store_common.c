@@ -82,8 +82,8 @@ void make_row(uint64_t i, size_t dim, float *row)
 bpcn_status write_row(bpcn_memory *memory, uint64_t i)
 {
     float row[64];
-    REQUIRE(memory->contents.model->width[0] <= 64);
-    make_row(i, memory->contents.model->width[0], row);
+    REQUIRE(memory->contents.shard[0]->width[0] <= 64);
+    make_row(i, memory->contents.shard[0]->width[0], row);
     return bpcn_memory_write(memory, row, 1, NULL);
 }
 
@@ -110,7 +110,7 @@ bpcn_status change_memory(bpcn_memory *memory, const struct change *change)
 
 bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
 {
-    struct model *m = memory->contents.model;
+    struct model *m = memory->contents.shard[0];
     size_t codes = n * m->options.particles * m->code_dim;
     float *code = malloc((codes + 1) * sizeof *code);
     double *weights = malloc(m->options.particles * sizeof *weights);
@@ -134,7 +134,7 @@ static uint32_t sum_double(uint32_t sum, double x)
 
 uint32_t state_sum(const bpcn_memory *memory)
 {
-    const struct model *m = memory->contents.model;
+    const struct model *m = memory->contents.shard[0];
     size_t size = real_size(m);
     uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer,
                          memory->contents.note_bytes};

@@ -228,7 +228,7 @@ static void try_headers(void)
     start();
     file_bytes = 0;
     refuse(BPCN_FORMAT, "empty");
-    refuse32(8, 2, BPCN_NEWER, "version 2");
+    refuse32(8, 3, BPCN_NEWER, "version 3");
     refuse32(8, 0, BPCN_CORRUPT, "no format version 0");
     refuse32(12, 1, BPCN_NEWER, "features 0x00000001");
     refuse32(12, 0x80000000u, BPCN_NEWER, "features 0x80000000");

@@ -63,18 +63,18 @@ static double added; /* time spent on the file */
 /* The time of one write; if durable, with what a memory file adds to it. */
 static double time_to_write(bpcn_memory *memory, const float *row, int durable)
 {
-    const struct core *core = core_for(memory->contents.model);
+    const struct core *core = core_for(memory->contents.shard[0]);
     struct edit edit;
     struct change change;
     bpcn_write_row about;
     double start = now();
     REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK);
-    REQUIRE(core->find_write(edit.editor, row, NULL, &change, &about) == BPCN_OK);
+    REQUIRE(core->find_write(editing_of(&edit.editing, 0, 0), row, NULL, &change, &about) == BPCN_OK);
     double found = now();
     if (durable)
         REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
     double logged = now();
-    core->make(edit.editor, &change);
+    editing_make(&edit.editing, &change);
     double made = now();
     REQUIRE(edit_end(&edit, BPCN_OK, NULL) == BPCN_OK);
     double end = now();
@@ -193,7 +193,7 @@ static void cost_of_replaying(void)
         empty = took < empty ? took : empty;
         start = now();
         for (int i = 0; i < RECORDS; i++)
-            update_alone(memory->contents.model, &change);
+            update_alone(memory->contents.shard[0], &change);
         took = now() - start;
         updating = took < updating ? took : updating;
         start = now();

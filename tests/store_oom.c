@@ -165,7 +165,7 @@ static bpcn_status call_check(bpcn_memory *memory)
 static size_t held_by(bpcn_memory *memory)
 {
     if (memory != NULL) {
-        core_for(memory->contents.model)->outdate(memory->prepared, memory->contents.model);
+        core_for(memory->contents.shard[0])->outdate(memory->prepared[0], memory->contents.shard[0]);
         crew_return(memory->crew, crew_borrow(memory->crew));
     }
     return live_count;
@@ -236,7 +236,7 @@ static void attack_taking_back(void)
     for (long k = 0, reached = 1; reached; k++) {
         struct edit edit;
         REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK && edit_make(&edit, &change) == BPCN_OK);
-        memory->contents.model->particles[0].top_variance = -1;
+        memory->contents.shard[0]->particles[0].top_variance = -1;
         allocations = 0;
         fail_at = k;
         bpcn_status status = edit_end(&edit, BPCN_OK, NULL);

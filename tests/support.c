@@ -125,32 +125,32 @@ void random_covariance(struct dice *dice, size_t n, double *u)
 
 static void randomize_particle(bpcn_memory *memory, size_t k, struct dice *dice, double scale)
 {
-    const struct model *model = memory->contents.model;
+    const struct model *model = memory->contents.shard[0];
     for (size_t l = 0; l < model->options.layers; l++) {
         size_t above = model->width[l + 1], below = model->width[l];
         double *mean = room(above * below, sizeof *mean), *u = room(above * above, sizeof *u);
         dice_normals(dice, above * below, scale, mean);
         random_covariance(dice, above, u);
-        assert_ok(bpcn_memory_set_layer(memory, k, l, mean, u));
+        assert_ok(bpcn_memory_set_layer(memory, 0, k, l, mean, u));
         free(mean);
         free(u);
     }
     size_t width = model->width[model->options.layers];
     double *top = room(width, sizeof *top);
     dice_normals(dice, width, scale, top);
-    assert_ok(bpcn_memory_set_top(memory, k, top, 0.1 + dice_uniform(dice)));
+    assert_ok(bpcn_memory_set_top(memory, 0, k, top, 0.1 + dice_uniform(dice)));
     free(top);
 }
 
 void randomize(bpcn_memory *memory, struct dice *dice, double scale)
 {
-    size_t particles = memory->contents.model->options.particles;
+    size_t particles = memory->contents.shard[0]->options.particles;
     double *weights = room(particles, sizeof *weights);
     for (size_t k = 0; k < particles; k++) {
         randomize_particle(memory, k, dice, scale);
         weights[k] = 0.5 + dice_uniform(dice);
     }
-    assert_ok(bpcn_memory_set_weights(memory, weights));
+    assert_ok(bpcn_memory_set_weights(memory, 0, weights));
     free(weights);
 }
 
@@ -199,9 +199,9 @@ static void walk(enum direction how, struct snapshot *s, struct model *model)
 struct snapshot *snapshot_take(const bpcn_memory *memory)
 {
     struct snapshot *s = room(1, sizeof *s);
-    walk(MEASURE, s, memory->contents.model);
+    walk(MEASURE, s, memory->contents.shard[0]);
     s->data = room(s->bytes, 1);
-    walk(SAVE, s, memory->contents.model);
+    walk(SAVE, s, memory->contents.shard[0]);
     return s;
 }
 
@@ -227,7 +227,7 @@ int snapshot_same_parameters(const struct snapshot *s, const bpcn_memory *memory
 void snapshot_restore(const struct snapshot *s, bpcn_memory *memory)
 {
     struct snapshot copy = *s;
-    walk(LOAD, &copy, memory->contents.model);
+    walk(LOAD, &copy, memory->contents.shard[0]);
 }
 
 void snapshot_free(struct snapshot *s)

@@ -101,7 +101,7 @@ static bpcn_status do_write(struct scene *s)
 
 static bpcn_status do_write_adam(struct scene *s)
 {
-    s->memory->contents.model->options.minimizer = BPCN_ADAM;
+    s->memory->contents.shard[0]->options.minimizer = BPCN_ADAM;
     return bpcn_memory_write(s->memory, s->x, 1, NULL);
 }
 
@@ -143,13 +143,13 @@ static bpcn_status do_read_modes(struct scene *s)
 
 static bpcn_status do_read_adam_whole(struct scene *s)
 {
-    s->memory->contents.model->options.minimizer = BPCN_ADAM;
+    s->memory->contents.shard[0]->options.minimizer = BPCN_ADAM;
     return bpcn_memory_read(s->memory, s->x, NULL, ROWS, NULL, s->out, s->info);
 }
 
 static bpcn_status do_read_adam_masked(struct scene *s)
 {
-    s->memory->contents.model->options.minimizer = BPCN_ADAM;
+    s->memory->contents.shard[0]->options.minimizer = BPCN_ADAM;
     return bpcn_memory_read(s->memory, s->x, s->known, ROWS, NULL, s->out, s->info);
 }
 
@@ -186,7 +186,7 @@ static bpcn_status do_set_layer(struct scene *s)
         mean[i] = 0.1 * (double)i;
     for (size_t i = 0; i < 4; i++)
         u[i * 4 + i] = 2;
-    return bpcn_memory_set_layer(s->memory, 1, 1, mean, u);
+    return bpcn_memory_set_layer(s->memory, 0, 1, 1, mean, u);
 }
 
 static const struct call {
@@ -216,7 +216,7 @@ static const struct call {
 /* What a memory holds without what is prepared of it for later calls. */
 static size_t held_by(const struct scene *s)
 {
-    core_for(s->memory->contents.model)->outdate(s->memory->prepared, s->memory->contents.model);
+    core_for(s->memory->contents.shard[0])->outdate(s->memory->prepared[0], s->memory->contents.shard[0]);
     return live_count;
 }
 
@@ -331,7 +331,7 @@ static void a_long_write_survives_every_failed_allocation(void **state)
         failing_at = 0;
         failed = asked >= k;
         assert_true(status == BPCN_OK ? info.written == MANY : status == BPCN_NO_MEMORY && info.written < MANY);
-        assert_int_equal(s->memory->contents.model->writes, 2 + info.written);
+        assert_int_equal(s->memory->contents.shard[0]->writes, 2 + info.written);
         assert_int_equal(held_by(s), held);
         scene_free(s);
     }

@@ -232,22 +232,22 @@ static void parameters_refuse_bad_places(void **state)
 {
     struct scene *s = *state;
     double v[16] = {0};
-    refuses(s, "memory is NULL", bpcn_memory_get_layer(NULL, 0, 0, v, NULL));
-    refuses(s, "particle 2", bpcn_memory_get_layer(s->memory, PARTICLES, 0, v, NULL));
-    refuses(s, "layer 2", bpcn_memory_get_layer(s->memory, 0, 2, v, NULL));
-    refuses(s, "layer", bpcn_memory_get_layer(s->memory, 0, SIZE_MAX, v, NULL));
-    refuses(s, "particle", bpcn_memory_get_top(s->memory, SIZE_MAX, v, NULL));
-    refuses(s, "memory is NULL", bpcn_memory_get_top(NULL, 0, v, NULL));
-    refuses(s, "memory is NULL", bpcn_memory_get_weights(NULL, v));
-    refuses(s, "weights is NULL", bpcn_memory_get_weights(s->memory, NULL));
-    refuses(s, "memory is NULL", bpcn_memory_set_layer(NULL, 0, 0, v, v));
-    refuses(s, "particle 2", bpcn_memory_set_layer(s->memory, PARTICLES, 0, v, v));
-    refuses(s, "layer 2", bpcn_memory_set_layer(s->memory, 0, 2, v, v));
-    refuses(s, "memory is NULL", bpcn_memory_set_top(NULL, 0, v, 1));
-    refuses(s, "particle 2", bpcn_memory_set_top(s->memory, PARTICLES, v, 1));
-    refuses(s, "memory is NULL", bpcn_memory_set_weights(NULL, v));
-    assert_ok(bpcn_memory_get_layer(s->memory, 0, 0, NULL, NULL)); /* either may be NULL */
-    assert_ok(bpcn_memory_get_top(s->memory, 0, NULL, NULL));
+    refuses(s, "memory is NULL", bpcn_memory_get_layer(NULL, 0, 0, 0, v, NULL));
+    refuses(s, "particle 2", bpcn_memory_get_layer(s->memory, 0, PARTICLES, 0, v, NULL));
+    refuses(s, "layer 2", bpcn_memory_get_layer(s->memory, 0, 0, 2, v, NULL));
+    refuses(s, "layer", bpcn_memory_get_layer(s->memory, 0, 0, SIZE_MAX, v, NULL));
+    refuses(s, "particle", bpcn_memory_get_top(s->memory, 0, SIZE_MAX, v, NULL));
+    refuses(s, "memory is NULL", bpcn_memory_get_top(NULL, 0, 0, v, NULL));
+    refuses(s, "memory is NULL", bpcn_memory_get_weights(NULL, 0, v));
+    refuses(s, "weights is NULL", bpcn_memory_get_weights(s->memory, 0, NULL));
+    refuses(s, "memory is NULL", bpcn_memory_set_layer(NULL, 0, 0, 0, v, v));
+    refuses(s, "particle 2", bpcn_memory_set_layer(s->memory, 0, PARTICLES, 0, v, v));
+    refuses(s, "layer 2", bpcn_memory_set_layer(s->memory, 0, 0, 2, v, v));
+    refuses(s, "memory is NULL", bpcn_memory_set_top(NULL, 0, 0, v, 1));
+    refuses(s, "particle 2", bpcn_memory_set_top(s->memory, 0, PARTICLES, v, 1));
+    refuses(s, "memory is NULL", bpcn_memory_set_weights(NULL, 0, v));
+    assert_ok(bpcn_memory_get_layer(s->memory, 0, 0, 0, NULL, NULL)); /* either may be NULL */
+    assert_ok(bpcn_memory_get_top(s->memory, 0, 0, NULL, NULL));
 }
 
 static void a_layer_refuses_bad_values(void **state)
@@ -255,25 +255,25 @@ static void a_layer_refuses_bad_values(void **state)
     struct scene *s = *state;
     double mean[12] = {0}, u[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     static const double bad[] = {NAN, INFINITY, -INFINITY, 1e300};
-    refuses(s, "NULL", bpcn_memory_set_layer(s->memory, 0, 0, NULL, u));
-    refuses(s, "NULL", bpcn_memory_set_layer(s->memory, 0, 0, mean, NULL));
+    refuses(s, "NULL", bpcn_memory_set_layer(s->memory, 0, 0, 0, NULL, u));
+    refuses(s, "NULL", bpcn_memory_set_layer(s->memory, 0, 0, 0, mean, NULL));
     for (size_t i = 0; i < 4; i++) {
         mean[7] = bad[i];
-        refuses(s, "entry 7 of the mean", bpcn_memory_set_layer(s->memory, 1, 0, mean, u));
+        refuses(s, "entry 7 of the mean", bpcn_memory_set_layer(s->memory, 0, 1, 0, mean, u));
         mean[7] = 0;
         u[4] = bad[i];
-        refuses(s, "covariance", bpcn_memory_set_layer(s->memory, 1, 0, mean, u));
+        refuses(s, "covariance", bpcn_memory_set_layer(s->memory, 0, 1, 0, mean, u));
         u[4] = 1;
     }
     u[1] = 0.1;
-    refuses(s, "symmetric", bpcn_memory_set_layer(s->memory, 0, 0, mean, u));
+    refuses(s, "symmetric", bpcn_memory_set_layer(s->memory, 0, 0, 0, mean, u));
     u[1] = u[3] = 1.0000001; /* symmetric, one eigenvalue just below 0 */
-    refuses(s, "positive definite", bpcn_memory_set_layer(s->memory, 0, 0, mean, u));
+    refuses(s, "positive definite", bpcn_memory_set_layer(s->memory, 0, 0, 0, mean, u));
     u[1] = u[3] = 0;
     u[8] = 0;
-    refuses(s, "positive definite", bpcn_memory_set_layer(s->memory, 0, 0, mean, u));
+    refuses(s, "positive definite", bpcn_memory_set_layer(s->memory, 0, 0, 0, mean, u));
     u[8] = -1;
-    refuses(s, "positive definite", bpcn_memory_set_layer(s->memory, 0, 0, mean, u));
+    refuses(s, "positive definite", bpcn_memory_set_layer(s->memory, 0, 0, 0, mean, u));
 }
 
 static void a_top_and_weights_refuse_bad_values(void **state)
@@ -281,19 +281,19 @@ static void a_top_and_weights_refuse_bad_values(void **state)
     struct scene *s = *state;
     static const double bad[] = {0, -1, NAN, INFINITY, -INFINITY, 1e300};
     double mean[2] = {0, 0};
-    refuses(s, "mean is NULL", bpcn_memory_set_top(s->memory, 0, NULL, 1));
+    refuses(s, "mean is NULL", bpcn_memory_set_top(s->memory, 0, 0, NULL, 1));
     for (size_t i = 0; i < 6; i++)
-        refuses(s, "variance", bpcn_memory_set_top(s->memory, 0, mean, bad[i]));
+        refuses(s, "variance", bpcn_memory_set_top(s->memory, 0, 0, mean, bad[i]));
     for (size_t i = 2; i < 6; i++) {
         mean[1] = bad[i];
-        refuses(s, "entry 1 of the mean", bpcn_memory_set_top(s->memory, 0, mean, 1));
+        refuses(s, "entry 1 of the mean", bpcn_memory_set_top(s->memory, 0, 0, mean, 1));
     }
-    refuses(s, "weights is NULL", bpcn_memory_set_weights(s->memory, NULL));
-    refuses(s, "weights", bpcn_memory_set_weights(s->memory, (double[]){0, 0}));
-    refuses(s, "weight 1", bpcn_memory_set_weights(s->memory, (double[]){1, -1e-9}));
-    refuses(s, "weight 0", bpcn_memory_set_weights(s->memory, (double[]){NAN, 1}));
-    refuses(s, "weight 1", bpcn_memory_set_weights(s->memory, (double[]){1, INFINITY}));
-    refuses(s, "weights", bpcn_memory_set_weights(s->memory, (double[]){1e308, 1e308}));
+    refuses(s, "weights is NULL", bpcn_memory_set_weights(s->memory, 0, NULL));
+    refuses(s, "weights", bpcn_memory_set_weights(s->memory, 0, (double[]){0, 0}));
+    refuses(s, "weight 1", bpcn_memory_set_weights(s->memory, 0, (double[]){1, -1e-9}));
+    refuses(s, "weight 0", bpcn_memory_set_weights(s->memory, 0, (double[]){NAN, 1}));
+    refuses(s, "weight 1", bpcn_memory_set_weights(s->memory, 0, (double[]){1, INFINITY}));
+    refuses(s, "weights", bpcn_memory_set_weights(s->memory, 0, (double[]){1e308, 1e308}));
 }
 
 /* ---- write, delete, forget, sample */
@@ -404,7 +404,7 @@ static void every_read_refuses_bad_read_options(void **state)
         {sizeof(bpcn_read_options), 0, 1e300, "noise"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        bpcn_read_options o = {bad[i].size, (bpcn_objective)bad[i].objective, bad[i].noise};
+        bpcn_read_options o = {bad[i].size, (bpcn_objective)bad[i].objective, bad[i].noise, 0};
         refuses(s, bad[i].word, bpcn_memory_read(s->memory, s->x, NULL, 1, &o, s->out, NULL));
         refuses(s, bad[i].word, bpcn_memory_infer(s->memory, s->x, NULL, 1, &o, s->codes, NULL));
         refuses(s, bad[i].word, bpcn_memory_energy(s->memory, s->x, NULL, s->codes, 1, &o, s->energy, NULL));
@@ -426,7 +426,7 @@ static void huge_queries_fail_cleanly_or_are_answered(void **state)
             for (size_t j = 0; j < 2 * DIM; j++)
                 x[j] = j % 2 ? size : -size;
             assert_ok(bpcn_memory_set_minimizer(s->memory, (bpcn_minimizer)minimizer));
-            s->memory->contents.model->options.rounds = 2;
+            s->memory->contents.shard[0]->options.rounds = 2;
             bpcn_status status = bpcn_memory_read(s->memory, x, NULL, 2, NULL, s->out, NULL);
             assert_true(status == BPCN_OK || status == BPCN_NUMERIC || (size > 1e15f && status == BPCN_INVALID));
             for (size_t j = 0; status == BPCN_OK && j < 2 * DIM; j++)

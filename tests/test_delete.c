@@ -156,11 +156,11 @@ static void delete_without_hidden_layers_is_exact(void **state)
     assert_ok(bpcn_memory_write(two, x, 2, NULL));
     assert_ok(bpcn_memory_write(m, x, 3, NULL));
     assert_ok(bpcn_memory_delete(m, x + 2 * D));
-    assert_ok(bpcn_memory_get_weights(two, wa));
-    assert_ok(bpcn_memory_get_weights(m, wb));
+    assert_ok(bpcn_memory_get_weights(two, 0, wa));
+    assert_ok(bpcn_memory_get_weights(m, 0, wb));
     for (size_t k = 0; k < N; k++) {
-        assert_ok(bpcn_memory_get_top(two, k, before, &was));
-        assert_ok(bpcn_memory_get_top(m, k, after, &is));
+        assert_ok(bpcn_memory_get_top(two, 0, k, before, &was));
+        assert_ok(bpcn_memory_get_top(m, 0, k, after, &is));
         assert_near(is, was, 1e-14); /* 1/S + 1/s - 1/s */
         assert_near(greatest_difference(D, before, after), 0, 1e-13);
         assert_near(wb[k], wa[k], 1e-12); /* its evidence is taken out of the weights */

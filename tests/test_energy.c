@@ -56,7 +56,7 @@ static struct scene scene_create(bpcn_activation activation, size_t layers, size
     s.memory = make_memory(o);
     randomize(s.memory, &dice, 0.5);
     s.naive = naive_of(s.memory);
-    s.code_dim = s.memory->contents.model->code_dim;
+    s.code_dim = s.memory->contents.shard[0]->code_dim;
     s.x = room(ROWS * DIM, sizeof *s.x);
     s.codes = room(ROWS * s.code_dim, sizeof *s.codes);
     dice_normals(&dice, ROWS * DIM, 1, s.x);
@@ -89,7 +89,7 @@ static void evaluate(const struct scene *s, size_t setting, const double *x, con
     bpcn_read_options_default(&request.options, sizeof request.options);
     request.options.objective = settings[setting].objective;
     request.options.noise = settings[setting].noise;
-    struct shard shard = shard_of(s->memory);
+    struct shard shard = shard_of(s->memory, 0);
     assert_ok(core_for(shard.model)->energy(&shard, NULL, &request));
 }
 
@@ -227,8 +227,8 @@ static void mixture_of_equal_particles_is_one_particle(void **state)
     const struct naive_particle *p = &one.naive->particles[0];
     for (size_t k = 0; k < 4; k++) {
         for (size_t l = 0; l < 2; l++)
-            assert_ok(bpcn_memory_set_layer(four.memory, k, l, p->mean[l], p->covariance[l]));
-        assert_ok(bpcn_memory_set_top(four.memory, k, p->top_mean, p->top_variance));
+            assert_ok(bpcn_memory_set_layer(four.memory, 0, k, l, p->mean[l], p->covariance[l]));
+        assert_ok(bpcn_memory_set_top(four.memory, 0, k, p->top_mean, p->top_variance));
     }
     evaluate(&one, 0, one.x, one.codes, energy, NULL, NULL);
     evaluate(&four, 0, one.x, one.codes, mixed, NULL, NULL);
@@ -244,7 +244,7 @@ static void particle_without_weight_does_not_count(void **state)
     struct scene s = scene_create(BPCN_GELU, 2, 2, BPCN_FLOAT64);
     double energy[ROWS], weights[] = {0, 1};
     double *grad = room(ROWS * s.code_dim, sizeof *grad);
-    assert_ok(bpcn_memory_set_weights(s.memory, weights));
+    assert_ok(bpcn_memory_set_weights(s.memory, 0, weights));
     evaluate(&s, 0, s.x, s.codes, energy, grad, NULL);
     for (size_t i = 0; i < ROWS; i++) {
         struct naive_row row = row_of(&s, 0, i);
@@ -268,13 +268,13 @@ static bpcn_memory *widened(const struct naive *from)
     for (size_t k = 0; k < o.particles; k++) {
         const struct naive_particle *p = &from->particles[k];
         for (size_t l = 0; l < o.layers; l++)
-            assert_ok(bpcn_memory_set_layer(m, k, l, p->mean[l], p->covariance[l]));
-        assert_ok(bpcn_memory_set_top(m, k, p->top_mean, p->top_variance));
+            assert_ok(bpcn_memory_set_layer(m, 0, k, l, p->mean[l], p->covariance[l]));
+        assert_ok(bpcn_memory_set_top(m, 0, k, p->top_mean, p->top_variance));
     }
     double *weights = room(o.particles, sizeof *weights);
     for (size_t k = 0; k < o.particles; k++)
         weights[k] = exp(from->log_weights[k]);
-    assert_ok(bpcn_memory_set_weights(m, weights));
+    assert_ok(bpcn_memory_set_weights(m, 0, weights));
     free(weights);
     return m;
 }

@@ -58,12 +58,12 @@ static void forget_with_beta_one_restores_the_prior(void **state)
     for (int precision = BPCN_FLOAT32; precision <= BPCN_FLOAT64; precision++) {
         bpcn_memory *m = filled(2, (bpcn_precision)precision, x), *fresh = empty_like(m);
         double weights[2], after[2];
-        assert_ok(bpcn_memory_get_weights(m, weights));
+        assert_ok(bpcn_memory_get_weights(m, 0, weights));
         assert_ok(bpcn_memory_forget(m, 1));
-        assert_ok(bpcn_memory_get_weights(m, after));
+        assert_ok(bpcn_memory_get_weights(m, 0, after));
         assert_memory_equal(weights, after, sizeof weights); /* the weights stay */
-        assert_ok(bpcn_memory_set_weights(m, (double[]){1, 1}));
-        assert_ok(bpcn_memory_set_weights(fresh, (double[]){1, 1}));
+        assert_ok(bpcn_memory_set_weights(m, 0, (double[]){1, 1}));
+        assert_ok(bpcn_memory_set_weights(fresh, 0, (double[]){1, 1}));
         struct snapshot *prior = snapshot_take(fresh);
         assert_true(snapshot_same_parameters(prior, m));
         snapshot_free(prior);
@@ -78,12 +78,12 @@ static void forget_with_beta_one_clears_infinities(void **state)
     (void)state;
     float x[STORED * PICTURE];
     bpcn_memory *m = filled(1, BPCN_FLOAT32, x), *fresh = empty_like(m);
-    float *mean = m->contents.model->particles[0].layer[0].mean;
+    float *mean = m->contents.shard[0]->particles[0].layer[0].mean;
     mean[3] = INFINITY;
     mean[4] = NAN;
-    m->contents.model->particles[0].top_mean[1] = NAN;
+    m->contents.shard[0]->particles[0].top_mean[1] = NAN;
     assert_ok(bpcn_memory_forget(m, 1));
-    m->contents.model->log_weights[0] = fresh->contents.model->log_weights[0]; /* 0 and -0 */
+    m->contents.shard[0]->log_weights[0] = fresh->contents.shard[0]->log_weights[0]; /* 0 and -0 */
     struct snapshot *prior = snapshot_take(fresh);
     assert_true(snapshot_same_parameters(prior, m));
     snapshot_free(prior);
@@ -202,11 +202,11 @@ static void discount_follows_its_formula_and_moves_nothing(void **state)
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 4, x);
     assert_ok(bpcn_memory_write(m, x, 4, NULL));
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, mean, u));
-    assert_ok(bpcn_memory_get_top(m, 0, NULL, &before));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, mean, u));
+    assert_ok(bpcn_memory_get_top(m, 0, 0, NULL, &before));
     assert_ok(bpcn_memory_discount(m, beta));
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, moved, v));
-    assert_ok(bpcn_memory_get_top(m, 0, NULL, &after));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, moved, v));
+    assert_ok(bpcn_memory_get_top(m, 0, 0, NULL, &after));
     assert_memory_equal(mean, moved, sizeof mean);
     for (size_t i = 0; i < H; i++)
         for (size_t j = 0; j < H; j++) {
@@ -217,7 +217,7 @@ static void discount_follows_its_formula_and_moves_nothing(void **state)
         }
     assert_near(1 / after, (1 - beta) / before + beta / (1.5 * 1.5), 1e-9 / after);
     assert_ok(bpcn_memory_discount(m, 0));
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, NULL, u));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, NULL, u));
     assert_memory_equal(u, v, sizeof u);
     bpcn_memory_free(m);
 }
@@ -288,12 +288,12 @@ static void samples_have_the_mean_and_variance_of_the_mixture(void **state)
     float *out = room(DRAWS * D, sizeof *out);
     double weights[N], mu[D];
     randomize(m, &dice, 1);
-    assert_ok(bpcn_memory_get_weights(m, weights));
+    assert_ok(bpcn_memory_get_weights(m, 0, weights));
     assert_ok(bpcn_memory_sample(m, DRAWS, 3, out));
     for (size_t j = 0; j < D; j++) {
         double mean = 0, square = 0, got = 0, got_square = 0;
         for (size_t k = 0; k < N; k++) {
-            assert_ok(bpcn_memory_get_top(m, k, mu, NULL));
+            assert_ok(bpcn_memory_get_top(m, 0, k, mu, NULL));
             mean += weights[k] * mu[j];
             square += weights[k] * (mu[j] * mu[j] + 0.25);
         }
@@ -325,8 +325,8 @@ static void samples_of_a_linear_network_have_its_covariance(void **state)
     float *out = room(DRAWS * D, sizeof *out);
     double mean[H * D], mu[H], want[D] = {0}, got[D] = {0};
     randomize(m, &dice, 1);
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, mean, NULL));
-    assert_ok(bpcn_memory_get_top(m, 0, mu, NULL));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, mean, NULL));
+    assert_ok(bpcn_memory_get_top(m, 0, 0, mu, NULL));
     assert_ok(bpcn_memory_sample(m, DRAWS, 0, out));
     for (size_t j = 0; j < D; j++) {
         for (size_t h = 0; h < H; h++)
@@ -364,8 +364,8 @@ static void a_particle_without_weight_is_never_sampled(void **state)
     float out[DRAWS * D];
     size_t first = 0;
     for (size_t k = 0; k < 3; k++)
-        assert_ok(bpcn_memory_set_top(m, k, (double[]){(double)k, 0}, 1));
-    assert_ok(bpcn_memory_set_weights(m, (double[]){1, 0, 3}));
+        assert_ok(bpcn_memory_set_top(m, 0, k, (double[]){(double)k, 0}, 1));
+    assert_ok(bpcn_memory_set_weights(m, 0, (double[]){1, 0, 3}));
     assert_ok(bpcn_memory_sample(m, DRAWS, 0, out));
     for (size_t i = 0; i < DRAWS; i++) {
         assert_true(fabs((double)out[i * D] - 1) > 0.5);

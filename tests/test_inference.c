@@ -200,7 +200,7 @@ static void converged_says_whether_the_minimiser_came_to_rest(void **state)
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 1);
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
-    s->memory->contents.model->options.adam_steps = 3; /* cannot arrive */
+    s->memory->contents.shard[0]->options.adam_steps = 3; /* cannot arrive */
     assert_ok(bpcn_memory_infer(s->memory, s->x, NULL, STORED, NULL, codes, info));
     for (size_t i = 0; i < STORED; i++)
         assert_int_equal(info[i].converged, 0);
@@ -246,7 +246,7 @@ static size_t rows_above_adam(struct gallery *s, const float *rows, int masked, 
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_LBFGS));
     assert_ok(bpcn_memory_infer(s->memory, rows, known, STORED, &paper, codes, ours));
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
-    s->memory->contents.model->options.rounds = 2;
+    s->memory->contents.shard[0]->options.rounds = 2;
     assert_ok(bpcn_memory_infer(s->memory, rows, known, STORED, &paper, codes, adam));
     for (size_t i = 0; i < STORED; i++)
         if (!(ours[i].energy <= adam[i].energy + 1e-3)) {
@@ -503,7 +503,7 @@ static void one_gaussian_answers_with_its_mean(void **state)
     double mean[D];
     randomize(m, &dice, 1);
     dice_normals_f32(&dice, 2 * D, 1, query);
-    assert_ok(bpcn_memory_get_top(m, 0, mean, NULL));
+    assert_ok(bpcn_memory_get_top(m, 0, 0, mean, NULL));
     assert_ok(bpcn_memory_read(m, query, NULL, 2, NULL, out, NULL));
     for (size_t j = 0; j < 2 * D; j++)
         assert_true(out[j] == (float)mean[j % D]);

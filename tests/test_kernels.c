@@ -611,8 +611,8 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     bpcn_options o = network(DIM, 1, (size_t[]){WIDTH});
     o.sigma_x = 0.05;
     bpcn_memory *m = make_memory(o);
-    struct layer *layer = &m->contents.model->particles[0].layer[0];
-    struct update *update = update_create(m->contents.model, NULL);
+    struct layer *layer = &m->contents.shard[0]->particles[0].layer[0];
+    struct update *update = update_create(m->contents.shard[0], NULL);
     struct gram *followed = gram_create(layer, NULL, NULL, NULL);
     struct aim aim, other;
     float pull[WIDTH], again[WIDTH];
@@ -620,7 +620,7 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
         float *x = numbers(DIM, 3 * i + 1), *code = numbers(WIDTH, 3 * i + 2);
         const float *row = x;
         assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);
-        particle_update(m->contents.model, &m->contents.model->particles[0], x, code, 1, 1,
+        particle_update(m->contents.shard[0], &m->contents.shard[0]->particles[0], x, code, 1, 1,
                         (struct following){followed, &aim}, update);
         aim_free(&aim);
         free(x);

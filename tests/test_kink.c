@@ -42,8 +42,8 @@ static void a_relu_gradient_has_a_side_below_zero_and_jumps_to_the_other(void **
         const double *row = x;
         struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .leak = &leak};
         struct energy density = {
-            .model = m->contents.model, .particle = &m->contents.model->particles[0], .weighing = &the_density};
-        struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
+            .model = m->contents.shard[0], .particle = &m->contents.shard[0]->particles[0], .weighing = &the_density};
+        struct workspace *work = workspace_create(m->contents.shard[0], 1, 0, NULL);
         dice_normals(&dice, DIM, 1, x);
         dice_normals(&dice, CODE, 1, code);
         for (size_t j = 0; j < CODE; j += 3)
@@ -64,7 +64,7 @@ static void networks_without_kinks_keep_no_jumps(void **state)
 {
     (void)state;
     bpcn_memory *m = make_memory(network(4, 1, (size_t[]){3}));
-    struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
+    struct workspace *work = workspace_create(m->contents.shard[0], 1, 0, NULL);
     assert_null(work->jump);
     workspace_free(work);
     bpcn_memory_free(m);

@@ -243,7 +243,7 @@ static bpcn_memory *linear_network(double s, bpcn_precision precision)
 
 static void write_keys(bpcn_memory *memory, const struct reference *r, size_t count)
 {
-    struct model *model = memory->contents.model;
+    struct model *model = memory->contents.shard[0];
     float x[BELOW], code[WIDTH];
     int narrow = model->options.precision == BPCN_FLOAT32;
     const struct core *core = core_for(model);
@@ -272,7 +272,7 @@ static void write_keys(bpcn_memory *memory, const struct reference *r, size_t co
 static double worst_prediction(const struct reference *r, const bpcn_memory *memory)
 {
     double mean[WIDTH * BELOW], worst = 0;
-    assert_ok(bpcn_memory_get_layer(memory, 0, 0, mean, NULL));
+    assert_ok(bpcn_memory_get_layer(memory, 0, 0, 0, mean, NULL));
     for (size_t i = 0; i < ALL; i++)
         for (size_t b = 0; b < BELOW; b++) {
             double got = 0, want = (double)r->m[i * BELOW + b];
@@ -290,7 +290,7 @@ static void check_means(double s, bpcn_precision precision, double tolerance)
     size_t period = PERIOD / KEYS * KEYS, done = 0;
     bpcn_memory *m = linear_network(s, precision);
     double mean[WIDTH * BELOW];
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, mean, NULL));
+    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, mean, NULL));
     reference_create(&r, s, 0.5, mean);
     while (done < writes) {
         write_keys(m, &r, period);

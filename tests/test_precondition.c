@@ -92,7 +92,7 @@ static struct scene *scene_create(struct weighing weighing, size_t every)
     o.precision = BPCN_FLOAT32;
     s->memory = make_memory(o);
     assert_ok(bpcn_memory_write(s->memory, x, 6, NULL));
-    const struct model *model = s->memory->contents.model;
+    const struct model *model = s->memory->contents.shard[0];
     const float *mean = model->particles[0].layer[0].mean;
     for (size_t i = 0; i < WIDTH; i++)
         for (size_t j = 0; j < WIDTH; j++)
@@ -130,7 +130,7 @@ static void apply_to_unit_vectors(struct scene *s, struct team *team, double ext
 /* h [CODE x CODE]: the Gauss-Newton matrix of precondition.c, entry by entry in double. share: of the entries. */
 static void gauss_newton(const struct scene *s, struct weighing w, double of_g, double share, double extra, double *h)
 {
-    const struct model *m = s->memory->contents.model;
+    const struct model *m = s->memory->contents.shard[0];
     const struct particle *p = &m->particles[0];
     const double a = 0.5; /* of GELU at zero */
     double noise = noise_variance(m, 1) / w.upper;
@@ -140,7 +140,7 @@ static void gauss_newton(const struct scene *s, struct weighing w, double of_g, 
     for (size_t l = 0; l < LAYERS; l++) {
         static double mean[WIDTH * DIM], u[WIDTH * WIDTH];
         size_t below = m->width[l];
-        assert_ok(bpcn_memory_get_layer(s->memory, 0, l, mean, u));
+        assert_ok(bpcn_memory_get_layer(s->memory, 0, 0, l, mean, u));
         for (size_t i = 0; i < WIDTH; i++)
             for (size_t j = 0; j < WIDTH; j++) {
                 double g = l == 0 ? of_g * s->g[i * WIDTH + j] : 0, of_u = (double)below;

@@ -54,7 +54,7 @@ struct says {
 static struct says say(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n, size_t most,
                        const bpcn_read_options *o)
 {
-    size_t code = m->contents.model->code_dim, count;
+    size_t code = m->contents.shard[0]->code_dim, count;
     struct says s = {.out = room(n * PICTURE, sizeof *s.out),
                      .codes = room(n * code, sizeof *s.codes),
                      .info = room(n, sizeof *s.info),
@@ -254,13 +254,13 @@ static void do_discount(struct gallery *s)
 /* The means of a layer of both particles, a tenth larger. */
 static void enlarge(bpcn_memory *m, size_t layer)
 {
-    size_t above = m->contents.model->width[layer + 1], below = m->contents.model->width[layer];
+    size_t above = m->contents.shard[0]->width[layer + 1], below = m->contents.shard[0]->width[layer];
     double *mean = room(above * below, sizeof *mean), *u = room(above * above, sizeof *u);
     for (size_t k = 0; k < 2; k++) {
-        assert_ok(bpcn_memory_get_layer(m, k, layer, mean, u));
+        assert_ok(bpcn_memory_get_layer(m, 0, k, layer, mean, u));
         for (size_t j = 0; j < above * below; j++)
             mean[j] *= 1.1;
-        assert_ok(bpcn_memory_set_layer(m, k, layer, mean, u));
+        assert_ok(bpcn_memory_set_layer(m, 0, k, layer, mean, u));
     }
     free(mean);
     free(u);
@@ -280,18 +280,19 @@ static void do_set_top(struct gallery *s)
 {
     double mean[SECOND] = {0.5, -0.5};
     for (size_t k = 0; k < 2; k++)
-        assert_ok(bpcn_memory_set_top(s->memory, k, mean, 0.3));
+        assert_ok(bpcn_memory_set_top(s->memory, 0, k, mean, 0.3));
 }
 
 static void do_set_weights(struct gallery *s)
 {
-    assert_ok(bpcn_memory_set_weights(s->memory, (double[]){0.3, 0.7}));
+    assert_ok(bpcn_memory_set_weights(s->memory, 0, (double[]){0.3, 0.7}));
 }
 
 static void do_set_minimizer(struct gallery *s)
 {
-    s->memory->contents.model->options.adam_steps = 5; /* of few steps, to be quick */
-    s->memory->contents.model->options.rounds = 2;
+    bpcn_options *of_memory = &s->memory->contents.options, *of_shard = &s->memory->contents.shard[0]->options;
+    of_memory->adam_steps = of_shard->adam_steps = 5; /* of few steps, to be quick */
+    of_memory->rounds = of_shard->rounds = 2;
     assert_ok(bpcn_memory_set_minimizer(s->memory, BPCN_ADAM));
 }
 
@@ -341,10 +342,10 @@ static void after_every_change_a_read_is_that_of_a_fresh_copy(void **state)
 /* Parameters that are in the memory but not in its file, as a change leaves them that overflows. */
 static void spoil(bpcn_memory *m)
 {
-    struct layer *layer = &m->contents.model->particles[0].layer[0];
+    struct layer *layer = &m->contents.shard[0]->particles[0].layer[0];
     for (size_t j = 0; j < layer->above * layer->below; j++)
         ((float *)layer->mean)[j] *= 1.1f;
-    m->contents.model->particles[0].top_mean[0] = NAN;
+    m->contents.shard[0]->particles[0].top_mean[0] = NAN;
 }
 
 static void after_a_change_that_was_taken_back_a_read_is_that_of_a_fresh_copy(void **state)
@@ -415,7 +416,7 @@ static void check_rows_one_by_one(int shape, bpcn_activation activation, bpcn_pr
     bpcn_options o = options_of(shape, activation, precision, PARTICLES);
     o.resample = 1;
     struct gallery *s = gallery_of(o, STORED, 6), *twin = gallery_of(o, STORED, 6);
-    size_t code = PARTICLES * s->memory->contents.model->code_dim;
+    size_t code = PARTICLES * s->memory->contents.shard[0]->code_dim;
     bpcn_write_row rows[STORED], one;
     float *codes = room(STORED * code, sizeof *codes), *codes_one = room(code, sizeof *codes);
     bpcn_write_info info;
@@ -457,8 +458,8 @@ static void the_inner_products_that_writes_follow_are_those_of_the_parameters(vo
     struct gallery *s = gallery_of(o, 5 * STORED, 6);
     size_t strangers = 0, above = first_width[THROUGH_G];
     for (size_t k = 0; k < PARTICLES; k++) {
-        const struct particle *particle = &s->memory->contents.model->particles[k];
-        struct gram *followed = prepared_gram(s->memory->prepared, k, NULL);
+        const struct particle *particle = &s->memory->contents.shard[0]->particles[k];
+        struct gram *followed = prepared_gram(s->memory->prepared[0], k, NULL);
         struct gram *fresh = gram_create(&particle->layer[0], NULL, NULL, NULL);
         assert_non_null(followed);
         assert_non_null(fresh);
@@ -542,7 +543,7 @@ static void threads_with_many_masks_read_the_same_bits_as_one_alone(void **state
 
 static size_t prepared_of(const bpcn_memory *m)
 {
-    return core_for(m->contents.model)->prepared_bytes(m->prepared);
+    return core_for(m->contents.shard[0])->prepared_bytes(m->prepared[0]);
 }
 
 /* A hundred masks, one after the other, hold no more than the first four, but for what masks differ by: the levels of

@@ -144,7 +144,7 @@ static void entries_said_to_be_known_come_back_as_they_are(void **state)
             left_half(4, half);
             memset(all, 255, sizeof all); /* any nonzero value means known */
             assert_ok(bpcn_memory_set_minimizer(s->memory, (bpcn_minimizer)minimizer));
-            s->memory->contents.model->options.rounds = 1; /* one round is enough to disturb them */
+            s->memory->contents.shard[0]->options.rounds = 1; /* one round is enough to disturb them */
             assert_ok(bpcn_memory_read(s->memory, s->unseen, all, 4, NULL, out, NULL));
             assert_memory_equal(out, s->unseen, sizeof out);
             assert_ok(bpcn_memory_read(s->memory, s->unseen, half, 4, NULL, out, NULL));

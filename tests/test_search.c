@@ -14,7 +14,7 @@ enum { PARTICLES = 3, ROWS = 12 };
 static void let_lead(bpcn_memory *memory, size_t k, double nats)
 {
     for (size_t j = 0; j < PARTICLES; j++)
-        memory->contents.model->log_weights[j] = j == k ? 0 : -nats;
+        memory->contents.shard[0]->log_weights[j] = j == k ? 0 : -nats;
 }
 
 /* The energies of rows in particle k: of the mixture, when no other can win. */

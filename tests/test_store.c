@@ -19,7 +19,7 @@
 static void change_all_kinds(bpcn_memory *m)
 {
     float rows[3 * 64];
-    size_t dim = m->contents.model->width[0];
+    size_t dim = m->contents.shard[0]->width[0];
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(write_row(m, i), BPCN_OK);
     for (size_t i = 0; i < 3; i++)
@@ -218,14 +218,14 @@ static void reader_sees_the_memory_as_it_was_and_cannot_change_it(void **state)
     assert_int_equal(bpcn_memory_set_note(reader, "x", 1), BPCN_READ_ONLY);
     assert_int_equal(bpcn_memory_checkpoint(reader), BPCN_READ_ONLY);
     assert_int_equal(bpcn_memory_sync(reader), BPCN_READ_ONLY);
-    assert_int_equal(bpcn_memory_set_layer(reader, 0, 1, mean, u), BPCN_READ_ONLY);
-    assert_int_equal(bpcn_memory_set_top(reader, 0, mean, 1), BPCN_READ_ONLY);
-    assert_int_equal(bpcn_memory_set_weights(reader, &weight), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_layer(reader, 0, 0, 1, mean, u), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_top(reader, 0, 0, mean, 1), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_weights(reader, 0, &weight), BPCN_READ_ONLY);
     assert_int_equal(write_row(m, 60), BPCN_OK);
     assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
     assert_int_equal(state_sum(reader), before);
     assert_int_equal(bpcn_memory_set_minimizer(reader, BPCN_ADAM), BPCN_OK); /* how it reads is its own choice */
-    assert_int_equal(bpcn_memory_set_weights(m, &weight), BPCN_READ_ONLY);
+    assert_int_equal(bpcn_memory_set_weights(m, 0, &weight), BPCN_READ_ONLY);
     bpcn_memory_free(reader);
     bpcn_memory_free(m);
 }
@@ -376,7 +376,7 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
         assert_int_equal(info.written, 0);
         assert_int_equal(state_sum(m), before);
     }
-    m->contents.model->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
+    m->contents.shard[0]->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
     struct change change = {
         .kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
     struct edit edit;
@@ -415,8 +415,8 @@ static void state_that_no_file_may_hold_is_not_saved(void **state)
     bpcn_options o = small_options();
     bpcn_memory *m = create_plain(&o), *file = create_file(scratch("unsound"), &o, BPCN_SYNC_EACH);
     (void)state;
-    m->contents.model->particles[0].top_variance = INFINITY;
-    file->contents.model->particles[0].top_variance = INFINITY;
+    m->contents.shard[0]->particles[0].top_variance = INFINITY;
+    file->contents.shard[0]->particles[0].top_variance = INFINITY;
     assert_int_equal(bpcn_memory_save(m, scratch("never")), BPCN_NUMERIC);
     assert_int_equal(access(scratch("never"), F_OK), -1);
     assert_int_equal(bpcn_memory_checkpoint(file), BPCN_NUMERIC);
@@ -437,9 +437,9 @@ static void parameters_of_a_memory_without_a_file_can_be_set(void **state)
     bpcn_memory *m = create_plain(&o), *copy;
     double mean[12] = {0.5}, u[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, weight = 1;
     (void)state;
-    assert_int_equal(bpcn_memory_set_layer(m, 0, 1, mean, u), BPCN_OK);
-    assert_int_equal(bpcn_memory_set_top(m, 0, mean, 1), BPCN_OK);
-    assert_int_equal(bpcn_memory_set_weights(m, &weight), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_layer(m, 0, 0, 1, mean, u), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_top(m, 0, 0, mean, 1), BPCN_OK);
+    assert_int_equal(bpcn_memory_set_weights(m, 0, &weight), BPCN_OK);
     assert_int_equal(bpcn_memory_save(m, scratch("set")), BPCN_OK);
     assert_int_equal(bpcn_memory_load(scratch("set"), &copy), BPCN_OK);
     assert_true(same_state(m, copy));

@@ -181,7 +181,7 @@ static void change_that_cannot_be_taken_back_from_the_file_ends_writing(void **s
     how.create = &o;
     assert_int_equal(memory_open(&ops, scratch("uncut"), &how, &m), BPCN_OK);
     assert_int_equal(store_append(m->store, &m->contents, &change), BPCN_OK);
-    m->contents.model->particles[0].top_variance = NAN;
+    m->contents.shard[0]->particles[0].top_variance = NAN;
     assert_int_equal(store_finish(m->store, &m->contents, BPCN_OK, NULL), BPCN_IO);
     assert_int_equal(write_row(m, 1), BPCN_IO);
     bpcn_memory_free(m);

@@ -31,7 +31,7 @@ static struct scene scene_create(size_t layers, bpcn_activation activation)
     o.sigma_data = 0.1;
     s.memory = make_memory(o);
     randomize(s.memory, &dice, 0.5);
-    s.code_dim = s.memory->contents.model->code_dim;
+    s.code_dim = s.memory->contents.shard[0]->code_dim;
     s.x = room(ROWS * DIM, sizeof *s.x);
     s.codes = room(ROWS * s.code_dim, sizeof *s.codes);
     dice_normals(&dice, ROWS * DIM, 1, s.x);
@@ -48,7 +48,7 @@ static void scene_free(struct scene *s)
 
 static void update_with(struct scene *s, size_t row, int sign)
 {
-    struct model *model = s->memory->contents.model;
+    struct model *model = s->memory->contents.shard[0];
     struct update *u = update_create(model, NULL);
     assert_non_null(u);
     particle_update(model, &model->particles[0], s->x + row * DIM, s->codes + row * s->code_dim, sign, 1,
@@ -188,7 +188,7 @@ static void an_update_and_its_inverse_cancel(void **state)
 {
     (void)state;
     struct scene s = scene_create(2, BPCN_GELU);
-    struct model *model = s.memory->contents.model;
+    struct model *model = s.memory->contents.shard[0];
     for (size_t i = 0; i + 1 < ROWS; i++)
         update_with(&s, i, 1);
     struct naive *before = naive_of(s.memory);
@@ -209,7 +209,7 @@ static void a_row_never_written_is_not_held(void **state)
 {
     (void)state;
     struct scene s = scene_create(2, BPCN_GELU);
-    struct model *model = s.memory->contents.model;
+    struct model *model = s.memory->contents.shard[0];
     struct update *u = update_create(model, NULL);
     for (size_t i = 0; i < 2; i++)
         update_with(&s, i, 1);

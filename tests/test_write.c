@@ -63,7 +63,7 @@ static void check_report(bpcn_precision precision, bpcn_minimizer minimizer)
         size_t best = 0;
         /* float32 energies carry roundings of 6e-8 of terms of size 1e4 */
         assert_near(row.energy, energy, 1e-6 * (1e3 + fabs(energy)));
-        assert_ok(bpcn_memory_get_weights(m, weights));
+        assert_ok(bpcn_memory_get_weights(m, 0, weights));
         for (size_t k = 0; k < N; k++) {
             sum += weights[k];
             best = log_term[k] > log_term[best] ? k : best;
@@ -105,9 +105,9 @@ static void weights_follow_the_evidence_exactly_without_hidden_layers(void **sta
     double want[N], got[N], mean[D], variance, sum = 0;
     randomize(m, &dice, 1);
     dice_normals_f32(&dice, D, 1, x);
-    assert_ok(bpcn_memory_get_weights(m, want));
+    assert_ok(bpcn_memory_get_weights(m, 0, want));
     for (size_t k = 0; k < N; k++) {
-        assert_ok(bpcn_memory_get_top(m, k, mean, &variance));
+        assert_ok(bpcn_memory_get_top(m, 0, k, mean, &variance));
         for (size_t j = 0; j < D; j++) {
             double s = variance + 0.25, e = (double)x[j] - mean[j];
             want[k] *= exp(-e * e / (2 * s)) / sqrt(s);
@@ -115,7 +115,7 @@ static void weights_follow_the_evidence_exactly_without_hidden_layers(void **sta
         sum += want[k];
     }
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
-    assert_ok(bpcn_memory_get_weights(m, got));
+    assert_ok(bpcn_memory_get_weights(m, 0, got));
     for (size_t k = 0; k < N; k++)
         assert_near(got[k], want[k] / sum, 1e-12); /* roundings of exp and log */
     bpcn_memory_free(m);
@@ -212,11 +212,11 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
     bpcn_options o = small_network(1);
     o.precision = BPCN_FLOAT64;
     bpcn_memory *m = make_memory(o);
-    struct particle *particle = &m->contents.model->particles[0];
+    struct particle *particle = &m->contents.shard[0]->particles[0];
     struct layer *layer = &particle->layer[0];
     struct gram *gram = gram_create(layer, NULL, NULL, NULL);
-    struct update *update = update_create(m->contents.model, NULL);
-    struct workspace *work = workspace_create(m->contents.model, 1, 0, NULL);
+    struct update *update = update_create(m->contents.shard[0], NULL);
+    struct workspace *work = workspace_create(m->contents.shard[0], 1, 0, NULL);
     struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code};
     pictures(&dice, ROWS, x);
     for (size_t i = 0; i < ROWS; i++) {
@@ -225,7 +225,7 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
         dice_normals(&dice, SMALL_CODE, 1, code);
         struct aim aim;
         assert_int_equal(aim_create(&aim, gram, layer, 1, &row, NULL), 0);
-        struct energy direct = {.model = m->contents.model, .particle = particle, .weighing = &the_density},
+        struct energy direct = {.model = m->contents.shard[0], .particle = particle, .weighing = &the_density},
                       by = direct;
         by.aim = &aim;
         particle_evaluate(&by, &batch, work, &energy, grad, NULL, NULL);
@@ -233,7 +233,7 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
         /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
         assert_near(energy, want, 1e-9 * fabs(want));
         assert_near(greatest_difference(SMALL_CODE, grad, want_grad), 0, 1e-9 * greatest_size(SMALL_CODE, want_grad));
-        particle_update(m->contents.model, particle, target, code, 1, 1, (struct following){gram, &aim}, update);
+        particle_update(m->contents.shard[0], particle, target, code, 1, 1, (struct following){gram, &aim}, update);
         aim_free(&aim);
     }
     workspace_free(work);
@@ -284,13 +284,13 @@ static void check_resampling(uint64_t seed, size_t *resampled)
     pictures(&dice, 1, x);
     assert_ok(bpcn_memory_write(plain, x, 1, NULL));
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
-    assert_ok(bpcn_memory_get_weights(plain, weights));
-    assert_ok(bpcn_memory_get_weights(m, after));
+    assert_ok(bpcn_memory_get_weights(plain, 0, weights));
+    assert_ok(bpcn_memory_get_weights(m, 0, after));
     size_t copies[N] = {0};
     double squares = 0;
     for (size_t k = 0; k < N; k++) {
-        const struct particle *mine = &m->contents.model->particles[k],
-                              *origin = &plain->contents.model->particles[mine->origin];
+        const struct particle *mine = &m->contents.shard[0]->particles[k],
+                              *origin = &plain->contents.shard[0]->particles[mine->origin];
         squares += weights[k] * weights[k];
         copies[mine->origin]++;
         /* a copy is the particle it descends from, to the bit */
@@ -305,7 +305,7 @@ static void check_resampling(uint64_t seed, size_t *resampled)
         if (drawn) /* systematic: N w rounded down or up, so the mixture's mean stays */
             assert_true(fabs((double)copies[k] - N * weights[k]) < 1);
         else
-            assert_int_equal(m->contents.model->particles[k].origin, k);
+            assert_int_equal(m->contents.shard[0]->particles[k].origin, k);
     }
     bpcn_memory_free(plain);
     bpcn_memory_free(m);
@@ -333,12 +333,12 @@ static void even_weights_are_not_resampled(void **state)
     bpcn_memory *m = make_memory(o);
     for (size_t k = 0; k < N; k++) {
         mean[0] = 0.1 * (double)k; /* nearly equal evidence */
-        assert_ok(bpcn_memory_set_top(m, k, mean, 1));
+        assert_ok(bpcn_memory_set_top(m, 0, k, mean, 1));
     }
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
-    assert_ok(bpcn_memory_get_weights(m, weights));
+    assert_ok(bpcn_memory_get_weights(m, 0, weights));
     for (size_t k = 0; k < N; k++) {
-        assert_int_equal(m->contents.model->particles[k].origin, k);
+        assert_int_equal(m->contents.shard[0]->particles[k].origin, k);
         sum += weights[k];
     }
     assert_true(weights[3] > weights[0]); /* not flattened */
@@ -357,13 +357,13 @@ static void forgetting_after_resampling_returns_to_the_ancestors_prior(void **st
     bpcn_options o = small_network(N);
     o.resample = 1;
     bpcn_memory *m = make_memory(o), *fresh = make_memory(o);
-    const struct particle *ancestor = &fresh->contents.model->particles[2];
+    const struct particle *ancestor = &fresh->contents.shard[0]->particles[2];
     pictures(&dice, 1, x);
-    assert_ok(bpcn_memory_set_weights(m, weights));
+    assert_ok(bpcn_memory_set_weights(m, 0, weights));
     assert_ok(bpcn_memory_write(m, x, 1, NULL));
     assert_ok(bpcn_memory_forget(m, 1));
     for (size_t k = 0; k < N; k++) {
-        const struct particle *p = &m->contents.model->particles[k];
+        const struct particle *p = &m->contents.shard[0]->particles[k];
         assert_int_equal(p->origin, 2);
         assert_memory_equal(p->layer[0].mean, ancestor->layer[0].mean, SMALL_FIRST * PICTURE * sizeof(float));
         assert_memory_equal(p->top_mean, ancestor->top_mean, SMALL_SECOND * sizeof(double));
