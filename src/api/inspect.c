@@ -67,7 +67,8 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .effective_particles = 1 / squares,
                        .kernels = kernels_chosen()->name,
                        .prepared_bytes = prepared,
-                       .bytes_most = sizeof *memory + contents_bytes(c) + (c->options.shards - c->count) * model_bytes(m),
+                       .bytes_most =
+                           sizeof *memory + contents_bytes(c) + (c->options.shards - c->count) * model_bytes(m),
                        .shards = c->count,
                        .open_shard = open};
     sized_give(&sized_stats, &full, stats, stats->size);
@@ -120,7 +121,8 @@ static bpcn_status find_particle(const bpcn_memory *memory, size_t shard, size_t
     return status;
 }
 
-static bpcn_status find_layer(const bpcn_memory *memory, size_t shard, size_t particle, size_t layer, struct layer **found)
+static bpcn_status find_layer(const bpcn_memory *memory, size_t shard, size_t particle, size_t layer,
+                              struct layer **found)
 {
     struct particle *p = NULL;
     bpcn_status status = find_particle(memory, shard, particle, &p);
@@ -192,8 +194,7 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t part
         return fail(BPCN_INVALID, "mean or covariance is NULL");
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
-    double most =
-        memory != NULL && shape_of(memory)->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
+    double most = memory != NULL && shape_of(memory)->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
     if (status == BPCN_OK)
         status = check_values("mean", found->above * found->below, mean, most);
     if (status == BPCN_OK)
@@ -205,7 +206,8 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t part
     return was_set(memory, shard);
 }
 
-bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t shard, size_t particle, double *mean, double *variance)
+bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t shard, size_t particle, double *mean,
+                                double *variance)
 {
     struct particle *found = NULL;
     bpcn_status status = find_particle(memory, shard, particle, &found);

@@ -119,7 +119,8 @@ static bpcn_status write_each(struct edit *edit, const unsigned char *rows, size
         if (status != BPCN_OK)
             return status;
         struct editor *editor = editing_of(&edit->editing, shard, begin);
-        status = editor ? edit->editing.core->find_write(editor, rows + i * bytes, NULL, &change, &row) : BPCN_NO_MEMORY;
+        status =
+            editor ? edit->editing.core->find_write(editor, rows + i * bytes, NULL, &change, &row) : BPCN_NO_MEMORY;
         row.shard = change.shard = shard;
         change.begin = begin;
         if (status == BPCN_OK && info->rows != NULL)
@@ -189,7 +190,8 @@ static bpcn_status delete_row(struct edit *edit, const void *row)
     struct change change;
     struct shard *shard = all_shards(edit->memory, edit->team, &many);
     double *residual = alloc_zeroed(many.count, sizeof *residual);
-    bpcn_status status = shard && residual ? many_screen(&many, 1, row, NULL, residual) : BPCN_NO_MEMORY, found = status;
+    bpcn_status status = shard && residual ? many_screen(&many, 1, row, NULL, residual) : BPCN_NO_MEMORY,
+                found = status;
     for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
         size_t best = 0;
         for (size_t k = 1; k < many.count; k++)

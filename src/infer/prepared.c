@@ -21,18 +21,18 @@ enum purpose { FOR_DENSITY, FOR_RECALL, FOR_SCREEN };
 struct slot {
     struct slot *next; /* used less recently */
     size_t users;
-    struct masks masks; /* the mask is a copy */
+    struct masks masks;   /* the mask is a copy */
     enum purpose purpose; /* of the density or of recall: which elimination; or of a quick look */
     double *factor;       /* of a quick look */
-    struct gram *gram;  /* over the mask; NULL: none, or that of all entries */
-    int through;        /* rows are evaluated through G */
+    struct gram *gram;    /* over the mask; NULL: none, or that of all entries */
+    int through;          /* rows are evaluated through G */
     struct preconditioner *preconditioner;
 };
 
 /* One particle. */
 struct ready {
     struct weights *weights;
-    struct panels up; /* of a quick look: the lowest mean, turned; no data: not cut */
+    struct panels up;   /* of a quick look: the lowest mean, turned; no data: not cut */
     struct norms norms; /* mean NULL: not made */
     struct gram *all;   /* over all entries */
     struct gram

@@ -22,7 +22,7 @@ const char *bpcn_error(void)
 
 const char *bpcn_status_name(bpcn_status status)
 {
-    static const char *const names[] = {"ok",     "invalid", "no_memory", "numeric", "refused",  "io",
+    static const char *const names[] = {"ok",     "invalid", "no_memory", "numeric", "refused",   "io",
                                         "format", "newer",   "corrupt",   "busy",    "read_only", "full"};
     return (size_t)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }

@@ -14,8 +14,7 @@ const struct sized sized_write_info = {"bpcn_write_info", offsetof(bpcn_write_in
                                        sizeof(bpcn_write_info)};
 const struct sized sized_open_options = {
     "bpcn_open_options", offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t), sizeof(bpcn_open_options)};
-const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, open_shard) + sizeof(size_t),
-                                  sizeof(bpcn_stats)};
+const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, open_shard) + sizeof(size_t), sizeof(bpcn_stats)};
 const struct sized sized_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dropped_bytes) + sizeof(uint64_t),
                                       sizeof(bpcn_file_info)};
 

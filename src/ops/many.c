@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum { READ_AT_MOST = 4 };
-static const double near = 2, some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
-static const double tie = 1;               /* nats within which the more familiar answer is taken */
+static const double near = 2,
+                    some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
+static const double tie = 1;     /* nats within which the more familiar answer is taken */
 
 /* ---- a quick look */
 
@@ -151,11 +152,8 @@ static int ask(struct reads *r, size_t k)
 static void read_one(const struct reads *r, struct asked *a, struct team *team)
 {
     const struct shard *shard = &r->many->shard[a->k];
-    struct read_request request = {.query = a->query,
-                                   .known = a->known,
-                                   .n = a->count,
-                                   .options = r->request->options,
-                                   .info = a->info};
+    struct read_request request = {
+        .query = a->query, .known = a->known, .n = a->count, .options = r->request->options, .info = a->info};
     *(r->request->answers != NULL ? &request.answers : &request.codes) = a->out;
     a->status = core_for(shard->model)->read(shard, team, &request);
 }

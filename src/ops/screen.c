@@ -5,8 +5,8 @@
  *   min over z of |x - z M|^2 + ridge |z|^2 = |x|^2 - b (G + ridge)^-1 b',    b = M x', G = M M',
  *
  * all over the known entries. What was written to a shard lies in that span, as long as the shard has no more rows than
- * units. Where all rows know the same entries one factor of G serves them all. Where each knows others, its share of G over
- * all entries stands for its own, and a few steps of conjugate gradients mend what that leaves.
+ * units. Where all rows know the same entries one factor of G serves them all. Where each knows others, its share of G
+ * over all entries stands for its own, and a few steps of conjugate gradients mend what that leaves.
  */
 #include "screen.h"
 
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 4 };
+enum { STEPS = 2 };
 static const double ridge = 1e-3;
 
 /* The shard is looked at through its heaviest particle. */

@@ -25,7 +25,8 @@ int empty_contents(struct contents *contents, const bpcn_options *options);
 /* The options of shard k: its seed depends on the memory's and on k alone, and is the memory's own for k = 0. */
 bpcn_options shard_options(const bpcn_options *options, size_t k);
 
-/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. BPCN_FULL when there is none. */
+/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. BPCN_FULL when there is none.
+ */
 bpcn_status contents_next(const struct contents *contents, size_t *k, int *begin);
 
 /* The shard begun last. */

@@ -12,11 +12,11 @@ struct editing {
     struct contents *contents;
     struct prepared **prepared; /* [options.shards], kept in step with the shards; NULL: nothing is prepared */
     struct team *team;
-    int replaying;           /* see struct core */
+    int replaying; /* see struct core */
     const struct core *core;
-    struct editor **editor;  /* [options.shards]: NULL until wanted */
-    struct shard fresh;      /* empty, to be shard number `next`; no model: none */
-    struct editor *first;    /* its editor */
+    struct editor **editor; /* [options.shards]: NULL until wanted */
+    struct shard fresh;     /* empty, to be shard number `next`; no model: none */
+    struct editor *first;   /* its editor */
     size_t next;
 };
 

@@ -30,10 +30,10 @@ struct store {
     uint64_t handled;  /* records up to the last store_finish */
     bpcn_sync sync;
     int read_only;
-    int made;         /* there was no file before */
-    int broken;       /* the file may not be what we think: it is written no more */
-    int suspect;      /* the last record may have spoilt the state */
-    int everywhere;   /* or any of all shards */
+    int made;                     /* there was no file before */
+    int broken;                   /* the file may not be what we think: it is written no more */
+    int suspect;                  /* the last record may have spoilt the state */
+    int everywhere;               /* or any of all shards */
     size_t last_rows, last_shard; /* that it wrote, and where */
 };
 

@@ -12,7 +12,7 @@
     "BPCN\r\n\x1a" /* no text file begins so, and a transfer as text breaks it */
 
 enum {
-    STORE_VERSION = 2, /* 1 for a memory of one shard, which is the same as before there were shards */
+    STORE_VERSION = 2,  /* 1 for a memory of one shard, which is the same as before there were shards */
     STORE_FEATURES = 0, /* required-feature bits that this version knows */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
@@ -44,8 +44,8 @@ enum { SHARD_WORDS = 5 }; /* rows, rows before it began, writes, forgets, delete
 struct section {
     enum section_tag tag;
     size_t shard, particle, layer; /* 0 where there is none */
-    uint64_t offset;        /* where the section begins in the file */
-    uint64_t bytes;         /* of the payload before it is padded */
+    uint64_t offset;               /* where the section begins in the file */
+    uint64_t bytes;                /* of the payload before it is padded */
 };
 
 /* Sets snapshot and salt too. */
