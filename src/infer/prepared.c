@@ -294,8 +294,9 @@ const struct weights *prepared_weights(struct prepared *p, size_t k, struct team
 {
     pthread_mutex_lock(&p->lock);
     make_weights(p, k, team);
+    const struct weights *made = p->ready[k].weights;
     pthread_mutex_unlock(&p->lock);
-    return p->ready[k].weights;
+    return made;
 }
 
 /* ---- for a writer */
