@@ -26,6 +26,7 @@ struct slot {
     double *factor;       /* of a quick look */
     struct gram *gram;    /* over the mask; NULL: none, or that of all entries */
     int through;          /* rows are evaluated through G */
+    int partial;          /* something of it is missing for want of memory */
     struct preconditioner *preconditioner;
 };
 
@@ -190,10 +191,12 @@ static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weigh
         g = s->gram = gram_create(layer, s->masks.mask, *all, team);
     if (*above == NULL)
         *above = elimination_create(p->model, particle, weighing, team);
+    s->partial = g == NULL;
     if (g == NULL || *above == NULL)
         return;
     struct knowledge knows = {g->g, s->masks.same ? 1 : s->masks.share, s->masks.share};
     s->preconditioner = preconditioner_create(*above, knows);
+    s->partial = s->preconditioner == NULL;
     s->through = s->masks.same && gram_pays_batch(layer->above, layer->below) &&
                  gram_cut(s->masks.mask != NULL ? s->gram : *all) == 0;
 }
@@ -208,14 +211,17 @@ static int alike(const struct slot *s, struct masks m, enum purpose purpose, siz
     return m.mask == NULL || memcmp(s->masks.mask, m.mask, dim) == 0;
 }
 
-/* Takes the slot for such rows out of the list. */
+/* Takes the slot for such rows out of the list; one that memory did not suffice for is to be made again. */
 static struct slot *find_slot(struct ready *r, struct masks m, enum purpose purpose, size_t dim)
 {
     for (struct slot **at = &r->slots; *at != NULL; at = &(*at)->next)
         if (alike(*at, m, purpose, dim)) {
             struct slot *found = *at;
             *at = found->next;
-            return found;
+            if (!found->partial || found->users > 0)
+                return found;
+            slot_free(found);
+            return NULL;
         }
     return NULL;
 }
@@ -405,9 +411,9 @@ struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known)
 const struct weights *prepared_weights(struct prepared *p, size_t k)
 {
     pthread_mutex_lock(&p->lock);
-    make_weights(p, k);
+    const struct weights *made = make_weights(p, k) == 0 ? p->ready[k].weights : NULL;
     pthread_mutex_unlock(&p->lock);
-    return p->ready[k].weights;
+    return made;
 }
 
 /* ---- for a writer */
