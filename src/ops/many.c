@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { READ_AT_MOST = 4 };
-static const double near = 2,
+static const double near = 1.25,
                     some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
 static const double tie = 1;     /* nats within which the more familiar answer is taken */
 
