@@ -58,8 +58,14 @@ static void apply(struct look *l, const unsigned char *known)
     sweep_down(l->above, l->below, l->layer->mean, l->short_p, l->error);
     for (size_t j = 0; j < l->below; j++)
         l->error[j] = known[j] ? l->error[j] : 0;
-    for (size_t i = 0; i < l->above; i++)
-        l->q[i] = dot_wide(l->below, (const real *)l->layer->mean + i * l->below, l->error) + ridge * l->p[i];
+    const real *mean = l->layer->mean;
+    size_t i = 0;
+    for (; i + 4 <= l->above; i += 4)
+        dot_four(l->below, l->below, mean + i * l->below, l->error, l->short_p + i);
+    for (; i < l->above; i++)
+        l->short_p[i] = (real)dot(l->below, mean + i * l->below, l->error);
+    for (i = 0; i < l->above; i++)
+        l->q[i] = (double)l->short_p[i] + ridge * l->p[i];
 }
 
 /* Preconditioned conjugate gradients for z A = b; returns b z' as far as it came. */
