@@ -24,6 +24,8 @@ struct writing {
     size_t written, familiar;
 };
 
+static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
+
 static int write_row(struct writing *w, const struct batch *batch, size_t row)
 {
     const struct say *say = w->file.say;
@@ -34,10 +36,12 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     bpcn_write_info_default(&info, sizeof info);
     info.rows = &became;
     batch_row_name(batch, row, name, sizeof name);
-    if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
-        bpcn_memory_write(w->file.memory, x, 1, &info) != BPCN_OK) {
+    bpcn_status status = fading_step(&w->fading, w->file.memory);
+    if (status == BPCN_OK)
+        status = bpcn_memory_write(w->file.memory, x, 1, &info);
+    if (status != BPCN_OK) {
         progress_clear(&w->progress);
-        return say_error(say, "%s: %s", name, bpcn_error());
+        return say_error(say, "%s: %s%s", name, bpcn_error(), status == BPCN_FULL ? full_hint : "");
     }
     double familiarity = familiarity_of_write(&w->options, &became);
     w->written++;
@@ -46,9 +50,12 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     if (say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64 "}\n",
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64,
                batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
                became.evaluations);
+        if (w->options.shards > 1)
+            printf(",\"shard\":%" PRIu64, became.shard);
+        puts("}");
     }
     return 0;
 }
@@ -78,7 +85,7 @@ static void tell(const struct writing *w, double rate)
 {
     const struct say *say = w->file.say;
     const struct remark *r = &w->file.remark;
-    const char *advice = fullness_advice(r);
+    const char *advice = fullness_advice(&w->options, r);
     if (say->json) {
         printf("{\"written\":%zu,\"novel\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,\"recalled\":%zu}\n",
                w->written, w->written - w->familiar, rate, r->fullness, r->probes, r->recalled);
@@ -135,6 +142,16 @@ static int run(struct writing *w, struct input *input)
     return finish(w, status);
 }
 
+/* Shards have a sharper way to keep the recent past than to let everything fade. */
+static void advise_on_shards(const struct say *say, const char *path, const bpcn_options *o)
+{
+    if (o->shards > 1 && o->when_full == BPCN_RECYCLE)
+        say_note(say, "%s: its oldest shard makes room when it is full: --forget auto is not needed", path);
+    else if (o->shards > 1)
+        say_note(say, "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
+                      "with --when-full recycle", path);
+}
+
 static int open_and_run(struct args *a, const struct input_options *options, const char *forget)
 {
     struct writing w = {0};
@@ -146,8 +163,11 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     bpcn_memory_get_options(w.file.memory, &w.options);
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
+    if (automatic)
+        advise_on_shards(&a->say, w.file.path, &w.options);
     struct input *input = NULL;
-    if (a->status < 0 && probes_begin(&w.probes, w.options.dim, forget != NULL) == 0)
+    bool latest = forget != NULL || w.options.when_full == BPCN_RECYCLE;
+    if (a->status < 0 && probes_begin(&w.probes, w.options.dim, latest) == 0)
         input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
     status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);
