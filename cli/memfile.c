@@ -38,7 +38,10 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
 {
     struct stat st;
     struct remark remark = {.fields = *fields, .fullness = memory_fullness(memory)};
+    bpcn_stats stats = {.size = sizeof stats};
     int failed = 0;
+    if (bpcn_memory_get_stats(memory, &stats) == BPCN_OK)
+        remark.measured = stats.writes;
     if (!force && lstat(path, &st) == 0)
         failed = say_error(say, "%s: already exists (use --force to replace it)", path);
     bpcn_status status = failed ? BPCN_OK : put_remark(memory, &remark);
