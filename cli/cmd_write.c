@@ -9,9 +9,11 @@
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPT_FORGET = 400 };
+enum { OPT_FORGET = 400, AHEAD = 64 }; /* rows that are looked for in all shards at once */
 
 static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
 
@@ -22,7 +24,43 @@ struct writing {
     struct probes probes;
     struct progress progress;
     size_t written, familiar;
+    double known[AHEAD]; /* how familiar the rows at hand were to any shard; the write itself asks only its own */
+    size_t ahead, until; /* of the batch: these rows */
 };
+
+/* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
+static int look_ahead(struct writing *w, const struct batch *batch, size_t first)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_read_info info[AHEAD];
+    bpcn_read_options o;
+    size_t dim = w->options.dim, rows = batch->rows - first < AHEAD ? batch->rows - first : AHEAD;
+    bpcn_read_options_default(&o, sizeof o);
+    o.noise = 0;
+    o.shards = 1; /* a row as it stands has but one that could have it */
+    bpcn_memory_get_stats(w->file.memory, &stats);
+    size_t room = w->options.shard_rows - (size_t)(stats.writes % w->options.shard_rows);
+    rows = room < rows ? room : rows;
+    w->ahead = first;
+    w->until = first + rows;
+    memset(w->known, 0, sizeof w->known);
+    if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
+        return 0;
+    float *answer = malloc(rows * dim * sizeof *answer);
+    unsigned char *all = malloc(rows * dim);
+    if (all != NULL)
+        memset(all, 1, rows * dim);
+    int failed = 0;
+    if (answer == NULL || all == NULL)
+        failed = say_error(w->file.say, "out of memory");
+    else if (bpcn_memory_read(w->file.memory, batch->x + first * dim, all, rows, &o, answer, info) != BPCN_OK)
+        failed = memfile_error(&w->file);
+    for (size_t i = 0; i < rows && !failed; i++)
+        w->known[i] = familiarity_of_read(&w->options, &info[i], 0, dim);
+    free(answer);
+    free(all);
+    return failed;
+}
 
 static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
 
@@ -44,6 +82,8 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
         return say_error(say, "%s: %s%s", name, bpcn_error(), status == BPCN_FULL ? full_hint : "");
     }
     double familiarity = familiarity_of_write(&w->options, &became);
+    if (w->options.shards > 1)
+        familiarity = fmax(familiarity, w->known[row - w->ahead]);
     w->written++;
     w->familiar += familiarity >= 0.5;
     probes_add(&w->probes, x);
@@ -73,7 +113,8 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(&w->progress, before + i, expected);
-        int status = write_row(w, batch, i);
+        int status = w->options.shards > 1 && (i == 0 || i == w->until) ? look_ahead(w, batch, i) : 0;
+        status = status ? status : write_row(w, batch, i);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
