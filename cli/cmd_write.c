@@ -207,8 +207,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     if (automatic)
         advise_on_shards(&a->say, w.file.path, &w.options);
     struct input *input = NULL;
-    bool latest = forget != NULL || w.options.when_full == BPCN_RECYCLE;
-    if (a->status < 0 && probes_begin(&w.probes, w.options.dim, latest) == 0)
+    if (a->status < 0 && probes_begin(&w.probes, &w.options, forget != NULL) == 0)
         input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
     status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);

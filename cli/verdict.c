@@ -118,9 +118,13 @@ double memory_fullness(const bpcn_memory *memory)
 
 /* ---- probes */
 
-int probes_begin(struct probes *p, size_t dim, bool latest)
+int probes_begin(struct probes *p, const bpcn_options *o, bool fading)
 {
-    *p = (struct probes){.rows = malloc(PROBES * dim * sizeof *p->rows), .dim = dim, .latest = latest, .state = 1};
+    *p = (struct probes){.rows = malloc(PROBES * o->dim * sizeof *p->rows), .dim = o->dim, .most = PROBES, .state = 1};
+    p->latest = fading || o->when_full == BPCN_RECYCLE;
+    uint64_t kept = (uint64_t)(o->shards - 1) * o->shard_rows; /* at least, when a shard was just emptied */
+    if (o->when_full == BPCN_RECYCLE && kept < PROBES)
+        p->most = kept > 0 ? (size_t)kept : 1;
     return p->rows == NULL ? -1 : 0;
 }
 
@@ -134,15 +138,15 @@ void probes_free(struct probes *p)
 void probes_add(struct probes *p, const float *row)
 {
     size_t at = p->seen++;
-    if (p->held < PROBES) {
+    if (p->held < p->most) {
         p->held++;
     } else if (p->latest) {
-        at %= PROBES;
+        at %= p->most;
     } else {
         p->state = p->state * 6364136223846793005u + 1442695040888963407u;
         at = (size_t)((p->state >> 33) % p->seen);
     }
-    if (at < PROBES)
+    if (at < p->most)
         memcpy(p->rows + at * p->dim, row, p->dim * sizeof *row);
 }
 

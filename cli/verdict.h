@@ -30,12 +30,13 @@ double memory_fullness(const bpcn_memory *memory);
 enum { PROBES = 16 };
 struct probes {
     float *rows; /* [PROBES x dim] */
-    size_t dim, seen, held;
+    size_t dim, seen, held, most;
     bool latest;
     uint64_t state;
 };
 
-int probes_begin(struct probes *probes, size_t dim, bool latest);
+/* For rows that go to a memory of these options; fading: old rows are let go. */
+int probes_begin(struct probes *probes, const bpcn_options *options, bool fading);
 void probes_add(struct probes *probes, const float *row);
 void probes_free(struct probes *probes);
 

@@ -23,7 +23,7 @@ else
 fi
 
 if [ -r "$CIFAR" ]; then
-    bpcn create c.mem --image 32x32x3 -q
+    bpcn create c.mem --image 32x32x3 --hidden 256,256,256 -q
     bpcn write c.mem "$CIFAR" --rows 0:128 -q
     for part in "" "--hide random:0.25" "--hide random:0.75"; do
         for command in score read; do
@@ -40,7 +40,7 @@ else
 fi
 
 if [ -r "$CIFAR" ] && [ -n "$LONG" ]; then
-    bpcn create s.mem --image 32x32x3 -q
+    bpcn create s.mem --image 32x32x3 --hidden 256,256,256 -q
     bpcn write s.mem "$CIFAR" --forget auto -q
     recalled() { bpcn read s.mem "$CIFAR" --rows $((2048 - $1)):2048 --hide right:0.25 -o x.npy | sed -n 's/.*; \([0-9]*\) of .*/\1/p'; }
     last16=$(recalled 16) last64=$(recalled 64) last128=$(recalled 128)
