@@ -88,8 +88,7 @@ static int pack_options(struct packing *p, const bpcn_options *o)
                  add_number(p, "precision", (double)o->precision) || add_number(p, "particles", (double)o->particles) ||
                  add_number(p, "sigma_w", o->sigma_w) || add_number(p, "sigma_x", o->sigma_x) ||
                  add_number(p, "sigma_data", o->sigma_data) || add_number(p, "shards", (double)o->shards) ||
-                 add_number(p, "shard_rows", (double)o->shard_rows) ||
-                 add_number(p, "when_full", (double)o->when_full);
+                 add_number(p, "shard_rows", (double)o->shard_rows) || add_number(p, "when_full", (double)o->when_full);
     double *seed = failed ? NULL : add_member(p, 0, "seed", -1, FMT_F64, 2, 0, 0);
     if (seed == NULL)
         return -1;
@@ -336,8 +335,8 @@ static int read_shard(const struct unpacking *u, const bpcn_options *o, size_t s
              read_member(u, weights_name, n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_top(memory, shard, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
-            failed = say_error(u->say, "%s: %stop of particle %zu: %s", u->path, in_shard(shard, where), k,
-                               bpcn_error());
+            failed =
+                say_error(u->say, "%s: %stop of particle %zu: %s", u->path, in_shard(shard, where), k, bpcn_error());
     if (!failed && bpcn_memory_set_weights(memory, shard, weights.data) != BPCN_OK)
         failed = say_error(u->say, "%s: %sweights: %s", u->path, in_shard(shard, where), bpcn_error());
     fmt_array_free(&mean);

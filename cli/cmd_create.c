@@ -207,8 +207,10 @@ static void warn(const struct say *say, const bpcn_options *o)
         say_note(say, "a shard takes %zu rows, but its narrowest layer has %zu units: rows will blur before it is full",
                  o->shard_rows, narrowest(o));
     if (o->shards == 1 && o->when_full == BPCN_RECYCLE)
-        say_note(say, "with one shard --when-full recycle empties the whole memory after every %zu rows (give "
-                      "--capacity or --shards)", o->shard_rows);
+        say_note(say,
+                 "with one shard --when-full recycle empties the whole memory after every %zu rows (give "
+                 "--capacity or --shards)",
+                 o->shard_rows);
 }
 
 static void tell_shards(const struct say *say, const struct memhead *h)

@@ -37,8 +37,7 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
            "\"seed\":%" PRIu64 ",\"precision\":\"%s\"",
            bpcn_activation_name(o->activation), o->particles, o->sigma_w, o->sigma_x, o->sigma_data, o->seed,
            o->precision == BPCN_FLOAT64 ? "float64" : "float32");
-    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64
-           ",\"bytes\":%zu,\"bytes_most\":",
+    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"bytes_most\":",
            h->stats.writes, h->stats.forgets, h->stats.deletes, h->stats.bytes);
     if (h->rows != NULL)
         printf("%zu", h->stats.bytes_most);

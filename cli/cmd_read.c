@@ -14,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_REFUSE = 420, OPT_SHARDS_READ, CHUNK = 256, CHUNK_BYTES = 64 << 20 }; /* rows of one call of the library, at most */
+enum {
+    OPT_REFUSE = 420,
+    OPT_SHARDS_READ,
+    CHUNK = 256,
+    CHUNK_BYTES = 64 << 20
+}; /* rows of one call of the library, at most */
 
 struct reading {
     struct memfile file;

@@ -46,7 +46,7 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     memset(w->known, 0, sizeof w->known);
     if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
         return 0;
-    float *answer = malloc(rows * dim * sizeof *answer);
+    float *answer = calloc(rows * dim, sizeof *answer);
     unsigned char *all = malloc(rows * dim);
     if (all != NULL)
         memset(all, 1, rows * dim);
@@ -189,8 +189,10 @@ static void advise_on_shards(const struct say *say, const char *path, const bpcn
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE)
         say_note(say, "%s: its oldest shard makes room when it is full: --forget auto is not needed", path);
     else if (o->shards > 1)
-        say_note(say, "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
-                      "with --when-full recycle", path);
+        say_note(say,
+                 "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
+                 "with --when-full recycle",
+                 path);
 }
 
 static int open_and_run(struct args *a, const struct input_options *options, const char *forget)

@@ -63,7 +63,7 @@ static const char create_page[] =
 
 static const char write_page[] =
     INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"
-           "                        its recent past (several shards: better create --when-full recycle)\n"
+           "                        its recent past (of several shards, rather create one that recycles)\n"
            "      --forget BETA     forget by BETA before every write\n" COMMON
            "\nCtrl-C ends after the row at hand; finished rows are in the file.\n"
            "\n  bpcn write digits.mem image=train-images.gz label=train-labels.gz --rows 0:256\n";
@@ -74,8 +74,8 @@ static const char read_page[] = INPUTS QUERIES OUTPUTS
     "  bpcn read digits.mem image=seven.png            which label?\n"
     "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
 
-static const char score_page[] =
-    INPUTS QUERIES SHARDS_READ COMMON "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+static const char score_page[] = INPUTS QUERIES SHARDS_READ COMMON
+    "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
 
 static const char own_page[] = "The command with --help prints its options.\n";
 
