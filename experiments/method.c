@@ -22,7 +22,8 @@ struct method_spec method_spec_default(void)
                             .metric = MHN_EUCLIDEAN,
                             .recall = MHN_GRADIENT,
                             .rate = 1,
-                            .iterations = 4000};
+                            .iterations = 4000,
+                            .shards = 1};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         s.hidden[l] = 256;
     return s;
@@ -77,15 +78,17 @@ static void shape_key(const struct method_spec *s, char *key, size_t room)
 
 void method_key(const struct method_spec *s, char *key, size_t room)
 {
-    char shape[256], more[96] = "";
+    char shape[256], more[96] = "", parts[64] = "";
     unsigned long long seed = (unsigned long long)s->seed;
     shape_key(s, shape, sizeof shape);
     switch (s->kind) {
     case METHOD_BAYESPCN:
         if (s->forget_every > 0 && s->beta > 0)
             snprintf(more, sizeof more, "-forget%g_%zu", s->beta, s->forget_every);
-        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, bpcn_activation_name(s->activation),
-                 s->particles, s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
+        if (s->shards > 1)
+            snprintf(parts, sizeof parts, "-k%zux%zu", s->shards, s->shard_rows > 0 ? s->shard_rows : s->hidden[0]);
+        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s%s-s%llu", shape, bpcn_activation_name(s->activation),
+                 s->particles, s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, parts, seed);
         break;
     case METHOD_NEAREST:
         if (s->budget > 0)
@@ -126,6 +129,8 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
     o.sigma_x = s->sigma_x;
     o.minimizer = s->minimizer;
     o.seed = s->seed;
+    o.shards = s->shards;
+    o.shard_rows = s->shard_rows;
     o.threads = s->threads;
     bpcn_status status = bpcn_memory_create(&o, &m->memory);
     if (status == BPCN_OK)
@@ -195,6 +200,7 @@ void method_free(struct method *m)
     if (m->model.free != NULL)
         m->model.free(m->model.self);
     free(m->codes);
+    free(m->shard);
     *m = (struct method){0};
 }
 
@@ -210,7 +216,7 @@ static int model_failed(const struct method *m, struct failure *failure)
     return failed(failure, "%s: %s", names[m->spec.kind], bpcn_error());
 }
 
-/* Makes room for the codes of n rows more. */
+/* Makes room for the codes and shards of n rows more. */
 static int keep_codes(struct method *m, size_t n, struct failure *failure)
 {
     size_t wanted = m->written + n, row = m->spec.particles * m->code_dim;
@@ -220,6 +226,10 @@ static int keep_codes(struct method *m, size_t n, struct failure *failure)
     if (larger == NULL)
         return failed(failure, "out of memory for the codes of %zu rows", 2 * wanted);
     m->codes = larger;
+    size_t *shard = realloc(m->shard, 2 * wanted * sizeof *shard);
+    if (shard == NULL)
+        return failed(failure, "out of memory for the shards of %zu rows", 2 * wanted);
+    m->shard = shard;
     m->room = 2 * wanted;
     return 0;
 }
@@ -233,7 +243,14 @@ static int write_piece(struct method *m, const float *x, size_t n, struct failur
     if (keep_codes(m, n, failure) != 0)
         return -1;
     info.codes = m->codes + m->written * m->spec.particles * m->code_dim;
-    return bpcn_memory_write(m->memory, x, n, &info) == BPCN_OK ? 0 : model_failed(m, failure);
+    info.rows = calloc(n, sizeof *info.rows);
+    if (info.rows == NULL)
+        return failed(failure, "out of memory for %zu rows", n);
+    bpcn_status status = bpcn_memory_write(m->memory, x, n, &info);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        m->shard[m->written + i] = (size_t)info.rows[i].shard;
+    free(info.rows);
+    return status == BPCN_OK ? 0 : model_failed(m, failure);
 }
 
 int method_write(struct method *m, const float *x, size_t n, struct failure *failure)
@@ -295,6 +312,7 @@ static int read_memory(struct method *m, bpcn_objective objective, const float *
                                images[i], truth + i * m->dim, &least);
         report->above += info[i].energy > least + ABOVE_NATS;
         report->has_above = 1;
+        report->right += info[i].shard == m->shard[images[i]];
     }
     free(info);
     return status == 0 ? 0 : model_failed(m, failure);

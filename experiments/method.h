@@ -28,6 +28,8 @@ struct method_spec {
     bpcn_minimizer minimizer;
     size_t forget_every;    /* bayespcn: forget after every so many writes; 0: never */
     double beta;            /* how much */
+    size_t shards;          /* bayespcn: 1 or more */
+    size_t shard_rows;      /* of each; 0: the width of layer 1 */
     enum mhn_metric metric; /* mhn */
     enum mhn_recall recall;
     double rate;       /* mhn: of the gradient recall; 1, or 0.005 for the paper's high-noise table */
@@ -56,7 +58,8 @@ struct method {
     bpcn_model model;
     bpcn_memory *memory; /* bayespcn only */
     float *codes;        /* bayespcn: [written x particles x code_dim], as written */
-    size_t room;         /* rows of codes allocated */
+    size_t *shard;       /* bayespcn: [written], the one that each row went to */
+    size_t room;         /* rows of codes and shards allocated */
     size_t code_dim;
 };
 
@@ -65,6 +68,7 @@ struct read_report {
     double evaluations; /* energy evaluations, or steps, of all queries together */
     double above;       /* queries that ended more than ABOVE_NATS above the stored code's energy */
     int has_above;
+    double right; /* bayespcn: queries answered by the shard that their image went to */
 };
 #define ABOVE_NATS 1.0
 

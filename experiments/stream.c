@@ -130,6 +130,8 @@ static void report_tally(const struct stream *s, const struct tally *t, const st
     record_set(record, "evaluations", r->evaluations / n);
     if (r->has_above)
         record_set(record, "above_stored", r->above / n);
+    if (r->has_above && s->method.spec.shards > 1)
+        record_set(record, "right", r->right / n);
     record_set(record, "write_seconds", s->write_seconds);
     record_set(record, "read_seconds", t->read_seconds);
     record_set(record, "bytes", (double)method_bytes(&s->method));

@@ -28,7 +28,8 @@ int stream_advance(struct stream *stream, size_t length, struct failure *failure
 
 /* Reads back every stored image, or `limit` of them spread evenly (0: all), corrupted. The record gets length,
    queries, mse, mse_max, mse_std, accuracy, identity_mse, evaluations (per query), above_stored (share; absent
-   for opponents), write_seconds, read_seconds, bytes, and age_0 .. age_15. */
+   for opponents), right (share answered by the shard that the image went to; where there are several), write_seconds,
+   read_seconds, bytes, and age_0 .. age_15. */
 int stream_measure(struct stream *stream, const struct task *task, bpcn_objective objective, size_t limit,
                    struct record *record, struct failure *failure);
 

@@ -544,7 +544,7 @@ static void cells_that_differ_have_different_keys(void **state)
     (void)state;
     method_key(&spec, a, sizeof a);
     assert_string_equal(a, "bayespcn-h256x3-gelu-n1-w1-x0.01-s0");
-    for (int change = 0; change < 8; change++) {
+    for (int change = 0; change < 10; change++) {
         other = spec;
         switch (change) {
         case 0:
@@ -568,6 +568,13 @@ static void cells_that_differ_have_different_keys(void **state)
         case 6:
             other.forget_every = 64;
             other.beta = 0.001;
+            break;
+        case 7:
+            other.shards = 4;
+            break;
+        case 8:
+            other.shards = 4;
+            other.shard_rows = 64;
             break;
         default:
             other.seed = 1;
