@@ -66,6 +66,7 @@ struct reads {
     size_t row_bytes, out_bytes; /* of a query, of an answer or a code */
     size_t most;                 /* shards a row is read in */
     double *residual, *limit;    /* [count x n], [n]; or NULL: all are read */
+    size_t *ties;                /* [n]: how many more may be read of those that are just at the limit */
     struct asked *asked;         /* [count], those with rows first */
     size_t shards;               /* that are asked */
 };
@@ -82,6 +83,7 @@ static void reads_free(struct reads *r)
     free(r->asked);
     free(r->residual);
     free(r->limit);
+    free(r->ties);
 }
 
 /* limit [n]: of the residuals with which a shard is asked for a row: it could win, and few explain more. */
@@ -89,8 +91,11 @@ static int set_limits(struct reads *r)
 {
     size_t n = r->request->n, count = r->many->count;
     double *least = alloc_zeroed(r->most, sizeof *least); /* in rising order */
+    int failed = least == NULL;
     r->limit = alloc_zeroed(n, sizeof *r->limit);
-    for (size_t i = 0; least != NULL && r->limit != NULL && i < n; i++) {
+    r->ties = alloc_zeroed(n, sizeof *r->ties);
+    failed |= r->limit == NULL || r->ties == NULL;
+    for (size_t i = 0; !failed && i < n; i++) {
         double largest = 0; /* about |x|^2: most shards explain little */
         for (size_t j = 0; j < r->most; j++)
             least[j] = INFINITY;
@@ -105,15 +110,21 @@ static int set_limits(struct reads *r)
                 least[at] = mine;
         }
         r->limit[i] = fmin(near * least[0] + some * largest, least[r->most - 1]);
+        r->ties[i] = r->most;
+        for (size_t j = 0; j < r->most; j++)
+            r->ties[i] -= least[j] < r->limit[i];
     }
-    int failed = least == NULL || r->limit == NULL;
     free(least);
     return failed ? -1 : 0;
 }
 
-static int could_have(const struct reads *r, size_t k, size_t i)
+/* To be asked once for each shard and row, shards in their order. */
+static int could_have(struct reads *r, size_t k, size_t i)
 {
-    return r->residual == NULL || r->residual[k * r->request->n + i] <= r->limit[i];
+    double mine = r->residual != NULL ? r->residual[k * r->request->n + i] : 0;
+    if (r->residual == NULL || mine < r->limit[i])
+        return 1;
+    return mine == r->limit[i] && r->ties[i] > 0 && r->ties[i]-- > 0;
 }
 
 static int ask(struct reads *r, size_t k)
