@@ -33,7 +33,7 @@ struct store {
     int made;                     /* there was no file before */
     int broken;                   /* the file may not be what we think: it is written no more */
     int suspect;                  /* the last record may have spoilt the state */
-    int everywhere;               /* or any of all shards */
+    int everywhere;               /* in any shard */
     size_t last_rows, last_shard; /* that it wrote, and where */
 };
 
@@ -161,20 +161,31 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
 
 /* ---- changes */
 
+/* What the records since the last check have changed. */
+static bpcn_status check_changed(const struct store *store, const struct contents *contents)
+{
+    return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
+}
+
 bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change)
 {
     bpcn_status status = store_begin(store, change->kind);
     if (store == NULL || store->read_only || status != BPCN_OK)
         return status;
+    int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
     if (!change_sound(contents->shard[0], change))
         return fail(BPCN_NUMERIC, "a code is not finite");
+    if (store->suspect && (change->rows == 0 || change->shard != store->last_shard)) {
+        /* only the last record can be taken back: what it made must be sound before another shard's follows */
+        if (check_changed(store, contents) != BPCN_OK)
+            return BPCN_NUMERIC;
+        store->suspect = store->everywhere = 0;
+    }
     status = log_append(&store->log, contents->shard[0], change, &store->broken);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
-        int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
-        int another = store->suspect && change->shard != store->last_shard;
-        store->everywhere |= numbers && (change->rows == 0 || another);
+        store->everywhere |= numbers && change->rows == 0;
         store->suspect |= numbers;
         store->last_shard = change->shard;
         store->last_rows = change->rows;
@@ -231,6 +242,7 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     *contents = before;
     store->log.records = store->log.synced = store->handled = log.records;
     store->log.last = log.last;
+    store->suspect = store->everywhere = 0;
     store->broken = 0;
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
 }
@@ -243,12 +255,6 @@ static void checkpoint_when_due(struct store *store, const struct contents *cont
     uint64_t limit = store->limit;
     if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
         store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
-}
-
-/* What the records since the last call have changed. */
-static bpcn_status check_changed(const struct store *store, const struct contents *contents)
-{
-    return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
 }
 
 bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
