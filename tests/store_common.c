@@ -72,6 +72,13 @@ bpcn_options small_options(void)
     return o;
 }
 
+void shard(bpcn_options *options)
+{
+    options->shards = 3;
+    options->shard_rows = 2;
+    options->when_full = BPCN_RECYCLE;
+}
+
 void make_row(uint64_t i, size_t dim, float *row)
 {
     uint64_t state = i;

@@ -44,5 +44,16 @@ int main(int argc, char **argv)
     o.dim = 1;
     o.particles = 3;
     make(folder, "seed-tiny", &o, 8, 0);
+    session_choose(1);
+    o = session_options();
+    make(folder, "seed-shards-empty", &o, 0, 0);
+    make(folder, "seed-shards-log", &o, 14, 0);
+    make(folder, "seed-shards-folded", &o, 14, 1);
+    o.particles = 1;
+    o.precision = BPCN_FLOAT64;
+    o.when_full = BPCN_BLUR;
+    make(folder, "seed-shards-float64", &o, 10, 0);
+    o.layers = 0;
+    make(folder, "seed-shards-no-layers", &o, 10, 0);
     return 0;
 }

@@ -56,10 +56,19 @@ static bpcn_options variant(size_t i)
         o.precision = BPCN_FLOAT64;
         o.activation = BPCN_TANH;
     }
+    if (i == 5) {
+        shard(&o);
+        o.particles = 2;
+    }
+    if (i == 6) {
+        shard(&o);
+        o.when_full = BPCN_BLUR;
+        o.precision = BPCN_FLOAT64;
+    }
     return o;
 }
 
-enum { VARIANTS = 5 };
+enum { VARIANTS = 7 };
 
 static void saved_and_loaded_memory_is_the_same_to_the_bit(void **state)
 {
@@ -126,13 +135,12 @@ static void reopened_memory_is_the_same_to_the_bit_as_one_never_closed(void **st
         }
 }
 
-static void deleted_row_stays_deleted_after_reopening(void **state)
+/* The row is the last of three: of those, with shards of two, in the second. */
+static void check_deleted(bpcn_options o)
 {
     float row[5];
-    bpcn_options o = small_options();
     o.particles = 2;
     bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("deleted"), &o, BPCN_SYNC_EACH);
-    (void)state;
     for (uint64_t i = 0; i < 3; i++) {
         assert_int_equal(write_row(plain, i), BPCN_OK);
         assert_int_equal(write_row(m, i), BPCN_OK);
@@ -149,12 +157,17 @@ static void deleted_row_stays_deleted_after_reopening(void **state)
     bpcn_memory_free(plain);
 }
 
-static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
+static void deleted_row_stays_deleted_after_reopening(void **state)
 {
-    bpcn_options o = variant(2);
+    (void)state;
+    check_deleted(small_options());
+    check_deleted(variant(5));
+}
+
+static void check_checkpoint(bpcn_options o)
+{
     bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("folded"), &o, BPCN_SYNC_CALL);
     bpcn_file_info info = empty_info();
-    (void)state;
     change_all_kinds(plain);
     change_all_kinds(m);
     assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
@@ -178,6 +191,13 @@ static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
     assert_int_equal(info.writes, 12);
     bpcn_memory_free(m);
     bpcn_memory_free(plain);
+}
+
+static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
+{
+    (void)state;
+    check_checkpoint(variant(2));
+    check_checkpoint(variant(5));
 }
 
 static void log_longer_than_asked_for_makes_a_checkpoint(void **state)
@@ -394,6 +414,52 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
     bpcn_memory_free(m);
 }
 
+/* Rows of several shards in one call: the one that overflows is not the last. */
+static void check_spoilt_shard(size_t spoilt, int begin, const struct change *next)
+{
+    bpcn_options o = variant(6);
+    o.precision = BPCN_FLOAT32;
+    bpcn_memory *m = create_file(scratch("spoilt-shard"), &o, BPCN_SYNC_CALL);
+    struct change change = {.kind = CHANGE_WRITE,
+                            .shard = spoilt,
+                            .begin = begin,
+                            .rows = 1,
+                            .x = (float[5]){0},
+                            .codes = (float[7]){0},
+                            .log_weights = (double[1]){0}};
+    struct edit edit;
+    size_t lost = 0;
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    uint32_t before = state_sum(m);
+    assert_int_equal(edit_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
+    assert_int_equal(edit_make(&edit, &change), BPCN_OK);
+    m->contents.shard[spoilt]->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
+    change.shard = 0;
+    change.begin = 0;
+    bpcn_status status = edit_make(&edit, next != NULL ? next : &change);
+    assert_int_equal(status, BPCN_NUMERIC);
+    assert_int_equal(edit_end(&edit, status, &lost), BPCN_NUMERIC);
+    assert_int_equal(lost, 1);
+    assert_int_equal(state_sum(m), before);
+    for (uint64_t i = 50; i < 55; i++) /* all goes on */
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    before = state_sum(m);
+    bpcn_memory_free(m);
+    m = reopen(scratch("spoilt-shard"));
+    assert_int_equal(state_sum(m), before);
+    bpcn_memory_free(m);
+}
+
+static void shard_spoilt_by_overflow_is_taken_back_before_others_follow(void **state)
+{
+    struct change forget = {.kind = CHANGE_FORGET, .beta = 0.5};
+    (void)state;
+    check_spoilt_shard(1, 0, NULL);
+    check_spoilt_shard(1, 0, &forget);
+    check_spoilt_shard(2, 1, NULL); /* one that began with the row, and is gone again */
+}
+
 static void discount_too_small_to_compute_with_does_not_cost_the_memory(void **state)
 {
     bpcn_options o = small_options();
@@ -560,6 +626,7 @@ int main(void)
         cmocka_unit_test(header_alone_tells_what_a_file_holds),
         cmocka_unit_test(note_is_kept_and_can_be_taken_away),
         cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),
+        cmocka_unit_test(shard_spoilt_by_overflow_is_taken_back_before_others_follow),
         cmocka_unit_test(discount_too_small_to_compute_with_does_not_cost_the_memory),
         cmocka_unit_test(state_that_no_file_may_hold_is_not_saved),
         cmocka_unit_test(parameters_of_a_memory_without_a_file_can_be_set),
