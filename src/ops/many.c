@@ -255,7 +255,7 @@ static bpcn_status answer_all(const struct reads *r)
         choose(r, winner, place, density);
     for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         r->request->info[i].log_density = density[i];
-        if (out != NULL)
+        if (r->out_bytes > 0)
             memcpy(out + i * r->out_bytes, (unsigned char *)winner[i]->out + place[i] * r->out_bytes, r->out_bytes);
     }
     free(winner);
