@@ -27,6 +27,7 @@ struct store {
     uint64_t dropped;  /* bytes of the torn end that opening found */
     uint64_t replayed; /* records that opening repeated */
     uint64_t limit;    /* bytes of log that make a checkpoint happen */
+    uint64_t asked;    /* for that; 0: as long as the snapshot */
     uint64_t handled;  /* records up to the last store_finish */
     bpcn_sync sync;
     int read_only;
@@ -247,6 +248,11 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
 }
 
+static void set_limit(struct store *store, uint64_t snapshot)
+{
+    store->limit = store->asked > 0 ? store->asked : snapshot > SMALLEST_LIMIT ? snapshot : SMALLEST_LIMIT;
+}
+
 static void checkpoint_when_due(struct store *store, const struct contents *contents)
 {
     uint64_t bytes = store->log.end - store->log.start;
@@ -300,6 +306,7 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     store->log.start = store->log.end = store->log.last = header.snapshot;
     store->log.records = store->log.synced = store->handled = 0;
     store->generation++;
+    set_limit(store, header.snapshot);
     return BPCN_OK;
 }
 
@@ -419,9 +426,8 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->sync = options->sync;
     store->replayed = store->handled = store->log.records;
     store->dropped = store->log.dropped;
-    store->limit = header.snapshot > SMALLEST_LIMIT ? header.snapshot : SMALLEST_LIMIT;
-    if (options->checkpoint_bytes > 0)
-        store->limit = options->checkpoint_bytes;
+    store->asked = options->checkpoint_bytes;
+    set_limit(store, header.snapshot);
     if (options->threads > 0)
         contents->options.threads = options->threads;
     *opened = store;
