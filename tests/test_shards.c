@@ -79,6 +79,7 @@ static int same_shard(const bpcn_memory *a, size_t i, const bpcn_memory *b, size
         for (size_t l = 0; l < shape->options.layers; l++)
             same &= same_layer(a, i, b, j, k, l);
     }
+    free(p);
     return same;
 }
 

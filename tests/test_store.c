@@ -219,6 +219,33 @@ static void log_longer_than_asked_for_makes_a_checkpoint(void **state)
     bpcn_memory_free(m);
 }
 
+/* A memory whose snapshot has grown is not folded at every MiB. */
+static void log_may_grow_as_long_as_the_snapshot(void **state)
+{
+    static unsigned char note[BPCN_MAX_NOTE];
+    bpcn_options o = small_options();
+    bpcn_file_info info = empty_info();
+    (void)state;
+    o.dim = 64;
+    o.layers = 1;
+    o.hidden[0] = 100;
+    o.shards = 40; /* of 100 x 64 means and 100 x 101 / 2 roots each: 2.6 MB */
+    o.shard_rows = 1;
+    bpcn_memory *m = create_file(scratch("grown"), &o, BPCN_SYNC_MANUAL);
+    for (uint64_t i = 0; i < 40; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    uint64_t generation = 0, folded[2] = {0};
+    for (uint64_t notes = 0; generation < 2 && notes < 100; notes++) {
+        assert_int_equal(bpcn_memory_set_note(m, note, sizeof note), BPCN_OK);
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        if (info.generation > generation)
+            folded[generation++] = notes;
+    }
+    assert_int_equal(folded[0], 15);          /* 1 MiB, with the rows */
+    assert_true(folded[1] - folded[0] >= 40); /* 2.6 MB and a note */
+    bpcn_memory_free(m);
+}
+
 static void reader_sees_the_memory_as_it_was_and_cannot_change_it(void **state)
 {
     bpcn_options o = small_options();
@@ -619,6 +646,7 @@ int main(void)
         cmocka_unit_test(deleted_row_stays_deleted_after_reopening),
         cmocka_unit_test(checkpoint_keeps_the_state_and_empties_the_log),
         cmocka_unit_test(log_longer_than_asked_for_makes_a_checkpoint),
+        cmocka_unit_test(log_may_grow_as_long_as_the_snapshot),
         cmocka_unit_test(reader_sees_the_memory_as_it_was_and_cannot_change_it),
         cmocka_unit_test(torn_last_record_is_dropped_and_reported),
         cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
