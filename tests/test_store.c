@@ -369,6 +369,58 @@ static void header_alone_tells_what_a_file_holds(void **state)
     assert_int_equal(info.note_bytes, 11);
     assert_int_equal(info.file_bytes, info.snapshot_bytes + info.log_bytes);
     bpcn_memory_free(m);
+    o = variant(5);
+    m = create_file(scratch("info"), &o, BPCN_SYNC_EACH);
+    change_all_kinds(m);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(bpcn_file_inspect(scratch("info"), &info, &inside), BPCN_OK);
+    assert_int_equal(info.version, 2);
+    assert_int_equal(info.writes, 11);
+    assert_int_equal(inside.shards, 3);
+    assert_int_equal(inside.shard_rows, 2);
+    assert_int_equal(inside.when_full, BPCN_RECYCLE);
+    bpcn_memory_free(m);
+}
+
+/* Kept from when there were only those: four rows, a forget and a note, in the log and folded. Their numbers are
+   compared with what the rows are, to the noise of 0.1 with which they were written. */
+static void files_of_version_1_open(void **state)
+{
+    static const char *const names[] = {"tests/corpus/store/version-1-log", "tests/corpus/store/version-1-folded"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bpcn_file_info info = empty_info();
+        bpcn_options o = {.size = sizeof o};
+        size_t n;
+        unsigned char *bytes = read_whole(names[i], &n);
+        assert_int_equal(bytes[8], 1);
+        write_whole(scratch("version-1"), bytes, n);
+        bpcn_memory *m = reopen(scratch("version-1"));
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        assert_int_equal(info.version, 1);
+        assert_int_equal(info.replayed, i == 0 ? 6 : 0);
+        assert_int_equal(info.writes, 4);
+        assert_int_equal(info.forgets, 1);
+        assert_int_equal(info.note_bytes, 9);
+        assert_int_equal(bpcn_memory_get_options(m, &o), BPCN_OK);
+        assert_int_equal(o.shards, 1);
+        assert_int_equal(o.shard_rows, 4); /* the width of layer 1 */
+        assert_int_equal(o.when_full, BPCN_BLUR);
+        for (uint64_t row = 0; row < 4; row++) {
+            float x[5], out[5];
+            make_row(row, 5, x);
+            assert_int_equal(bpcn_memory_read(m, x, NULL, 1, NULL, out, NULL), BPCN_OK);
+            for (size_t j = 0; j < 5; j++)
+                assert_true(fabsf(out[j] - x[j]) < 0.5f);
+        }
+        assert_int_equal(write_row(m, 5), BPCN_OK);
+        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+        bpcn_memory_free(m);
+        free(bytes);
+        bytes = read_whole(scratch("version-1"), &n);
+        assert_int_equal(bytes[8], 1); /* and stay what they are */
+        free(bytes);
+    }
 }
 
 static void note_is_kept_and_can_be_taken_away(void **state)
@@ -652,6 +704,7 @@ int main(void)
         cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
         cmocka_unit_test(damaged_record_of_a_batch_never_synced_is_a_torn_end),
         cmocka_unit_test(header_alone_tells_what_a_file_holds),
+        cmocka_unit_test(files_of_version_1_open),
         cmocka_unit_test(note_is_kept_and_can_be_taken_away),
         cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),
         cmocka_unit_test(shard_spoilt_by_overflow_is_taken_back_before_others_follow),
