@@ -217,6 +217,26 @@ static void a_shard_depends_on_its_number_and_its_rows_alone(void **state)
     }
 }
 
+static uint64_t splitmix(uint64_t x)
+{
+    x += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+/* Files do not hold what is drawn from it: it may never be another. */
+static void the_seed_of_a_shard_is_the_one_in_the_format(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 1000; seed += 333)
+        for (size_t k = 0; k < 5; k++) {
+            bpcn_options o = {.seed = seed};
+            assert_true(shard_options(&o, k).seed ==
+                        (k == 0 ? seed : splitmix(splitmix(splitmix(5) + seed) + (uint64_t)k)));
+        }
+}
+
 static void rows_may_be_written_in_calls_of_any_length(void **state)
 {
     (void)state;
@@ -1002,6 +1022,7 @@ int main(void)
         cmocka_unit_test(rows_go_to_one_shard_after_the_other),
         cmocka_unit_test(without_a_number_of_rows_a_shard_has_as_many_as_units),
         cmocka_unit_test(a_shard_depends_on_its_number_and_its_rows_alone),
+        cmocka_unit_test(the_seed_of_a_shard_is_the_one_in_the_format),
         cmocka_unit_test(rows_may_be_written_in_calls_of_any_length),
         cmocka_unit_test(a_shard_takes_memory_when_it_is_first_written),
         cmocka_unit_test(a_full_memory_blurs_evenly),
