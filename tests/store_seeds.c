@@ -70,9 +70,11 @@ int main(int argc, char **argv)
     session_choose(1);
     o = session_options();
     make(folder, "seed-shards-empty", &o, 0, 0);
+    o.particles = 1; /* the fuzzer's longest inputs are of 4096 bytes */
+    o.layers = 1;
+    o.hidden[0] = 2;
     make(folder, "seed-shards-log", &o, 14, 0);
     make(folder, "seed-shards-folded", &o, 14, 1);
-    o.particles = 1;
     o.precision = BPCN_FLOAT64;
     o.when_full = BPCN_BLUR;
     make(folder, "seed-shards-float64", &o, 10, 0);

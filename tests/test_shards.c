@@ -583,6 +583,22 @@ static void no_more_shards_are_read_than_asked_for(void **state)
     gallery_free(g);
 }
 
+static void what_a_quick_look_keeps_is_counted(void **state)
+{
+    (void)state;
+    bpcn_options o = shape(0);
+    struct gallery *g = gallery_of(o, MOST * ROWS, 46);
+    bpcn_read_options one;
+    bpcn_read_options_default(&one, sizeof one);
+    one.shards = 1;
+    assert_ok(bpcn_memory_forget(g->memory, 0.001)); /* what the writes had is gone */
+    size_t before = stats_of(g->memory).prepared_bytes;
+    reading_free(read_all(g->memory, g->x, NULL, 1, &one));
+    size_t looked = hidden[0] * hidden[0] * sizeof(double) + PICTURE * hidden[0] * sizeof(float); /* factor and means */
+    assert_true(stats_of(g->memory).prepared_bytes >= before + MOST * looked);
+    gallery_free(g);
+}
+
 static void without_layers_the_nearest_top_answers(void **state)
 {
     (void)state;
@@ -1035,6 +1051,7 @@ int main(void)
         cmocka_unit_test(an_answer_may_take_the_place_of_its_query),
         cmocka_unit_test(answers_depend_neither_on_the_calls_nor_on_the_threads),
         cmocka_unit_test(no_more_shards_are_read_than_asked_for),
+        cmocka_unit_test(what_a_quick_look_keeps_is_counted),
         cmocka_unit_test(without_layers_the_nearest_top_answers),
         cmocka_unit_test(a_score_is_the_density_of_the_mixture_by_rows),
         cmocka_unit_test(an_energy_is_that_of_the_mixture_by_rows),
