@@ -125,9 +125,12 @@ size_t prepared_bytes(struct prepared *p)
         const struct ready *r = &p->ready[k];
         bytes += sizeof *r + weights_bytes(r->weights) + gram_bytes(r->all) + gram_bytes(r->gram);
         bytes += elimination_bytes(r->above[0]) + elimination_bytes(r->above[1]);
+        size_t above = p->model->options.layers > 0 ? p->model->width[1] : 0;
+        bytes += r->up.data ? panels_entries(p->model->width[0], above, sizeof(real)) * sizeof(real) : 0;
         bytes += r->norms.mean ? 2 * p->model->code_dim * sizeof *r->norms.mean : 0;
         for (const struct slot *s = r->slots; s != NULL; s = s->next)
-            bytes += sizeof *s + gram_bytes(s->gram) + preconditioner_bytes(s->preconditioner);
+            bytes += sizeof *s + gram_bytes(s->gram) + preconditioner_bytes(s->preconditioner) +
+                     (s->factor ? above * above * sizeof *s->factor : 0);
     }
     pthread_mutex_unlock(&p->lock);
     return bytes;

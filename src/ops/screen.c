@@ -112,24 +112,35 @@ static void judge(struct look *l, size_t n, const real *x, const real *products,
     }
 }
 
+/* Without layers the top is all there is to explain a row. */
+static double from_top(const struct model *m, size_t k, const real *x, const unsigned char *known)
+{
+    double sum = 0;
+    for (size_t j = 0; j < m->width[0]; j++) {
+        double error = known == NULL || known[j] ? (double)x[j] - m->particles[k].top_mean[j] : 0;
+        sum += error * error;
+    }
+    return sum;
+}
+
 bpcn_status screen(const struct shard *shard, size_t n, const void *rows, const unsigned char *known, double *residual)
 {
     const struct model *m = shard->model;
     size_t k = model_heaviest(m), dim = m->width[0], above = m->options.layers > 0 ? m->width[1] : 0;
     struct masks masks = masks_of_rows(dim, n, known);
     struct look l = {.layer = &m->particles[k].layer[0], .above = above, .below = dim};
-    real *x = alloc_zeroed(n, (dim + above) * sizeof *x), *products = x + n * dim;
+    real *x = alloc_zeroed(n, (dim + above) * sizeof *x);
     bpcn_status status = x != NULL && look_create(&l) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t j = 0; status == BPCN_OK && j < n * dim; j++)
         x[j] = known == NULL || known[j] ? ((const real *)rows)[j] : 0;
     if (status == BPCN_OK && above == 0)
         for (size_t i = 0; i < n; i++)
-            residual[i] = sum_of_squares(dim, x + i * dim);
+            residual[i] = from_top(m, k, x + i * dim, known ? known + i * dim : NULL);
     else if (status == BPCN_OK) {
         status = prepared_screen(shard->prepared, k, masks, ridge, &l.screen);
         if (status == BPCN_OK) {
-            dense_multiply(NULL, &l.screen.up, n, x, products);
-            judge(&l, n, x, products, known, masks.same, residual);
+            dense_multiply(NULL, &l.screen.up, n, x, x + n * dim);
+            judge(&l, n, x, x + n * dim, known, masks.same, residual);
         }
         prepared_screened(shard->prepared, &l.screen);
     }
