@@ -53,6 +53,7 @@ const struct core bpcn_core_f64 = {
     .prepared_bytes = prepared_bytes,
     .edit = editor_create,
     .done = editor_free,
+    .turn = editor_turn,
     .find_write = find_write,
     .find_delete = find_delete,
     .ready = editor_ready,

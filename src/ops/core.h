@@ -54,6 +54,8 @@ struct core {
        of memory. */
     struct editor *(*edit)(const struct shard *shard, struct team *team, int replaying);
     void (*done)(struct editor *editor);
+    /* To another shard of the same shape; for changes of all shards, not for rows. */
+    void (*turn)(struct editor *editor, const struct shard *shard);
     /* starts [particles x code_dim] or NULL: where Adam starts. What the change points to is the editor's, until the
        next is found. */
     bpcn_status (*find_write)(struct editor *editor, const void *x, const double *starts, struct change *change,

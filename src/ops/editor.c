@@ -46,6 +46,12 @@ struct editor *editor_create(const struct shard *shard, struct team *team, int r
     return e;
 }
 
+void editor_turn(struct editor *e, const struct shard *shard)
+{
+    e->model = shard->model;
+    e->prepared = shard->prepared;
+}
+
 /* Rows are written and deleted one by one. */
 static bpcn_status ready_for_rows(struct editor *e)
 {

@@ -26,6 +26,7 @@ struct editor {
 
 /* As in struct core. */
 struct editor *editor_create(const struct shard *shard, struct team *team, int replaying);
+void editor_turn(struct editor *editor, const struct shard *shard);
 void editor_free(struct editor *editor);
 bpcn_status editor_ready(struct editor *editor, enum change_kind kind);
 

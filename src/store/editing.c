@@ -28,8 +28,14 @@ void editing_free(struct editing *e)
 {
     for (size_t k = 0; e->editor != NULL && k < e->contents->options.shards; k++)
         e->core->done(e->editor[k]);
+    e->core->done(e->all);
     forget_fresh(e);
     free(e->editor);
+}
+
+static struct shard shard_at(const struct editing *e, size_t k)
+{
+    return (struct shard){e->contents->shard[k], e->prepared ? e->prepared[k] : NULL};
 }
 
 /* Makes the empty shard that is to be number k. */
@@ -52,7 +58,7 @@ struct editor *editing_of(struct editing *e, size_t k, int begin)
 {
     if (begin)
         return e->first != NULL && e->next == k ? e->first : make_fresh(e, k);
-    struct shard shard = {e->contents->shard[k], e->prepared ? e->prepared[k] : NULL};
+    struct shard shard = shard_at(e, k);
     if (e->editor[k] == NULL)
         e->editor[k] = e->core->edit(&shard, e->team, e->replaying);
     return e->editor[k];
@@ -65,14 +71,11 @@ static int of_one_shard(const struct change *change)
 
 bpcn_status editing_ready(struct editing *e, const struct change *change)
 {
-    size_t first = of_one_shard(change) ? change->shard : 0;
-    size_t last = of_one_shard(change) ? change->shard + 1 : e->contents->count;
-    bpcn_status status = BPCN_OK;
-    for (size_t k = first; status == BPCN_OK && k < last; k++) {
-        struct editor *editor = editing_of(e, k, change->begin);
-        status = editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
-    }
-    return status;
+    struct shard first = shard_at(e, 0);
+    struct editor *editor = of_one_shard(change) ? editing_of(e, change->shard, change->begin) : e->all;
+    if (editor == NULL && !of_one_shard(change))
+        editor = e->all = e->core->edit(&first, e->team, e->replaying);
+    return editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
 }
 
 /* The empty shard takes its place. */
@@ -95,7 +98,10 @@ void editing_make(struct editing *e, const struct change *change)
         begin(e, change->shard);
     if (of_one_shard(change))
         e->core->make(e->editor[change->shard], change);
-    for (size_t k = 0; !of_one_shard(change) && k < e->contents->count; k++)
-        e->core->make(e->editor[k], change);
+    for (size_t k = 0; !of_one_shard(change) && k < e->contents->count; k++) {
+        struct shard shard = shard_at(e, k);
+        e->core->turn(e->all, &shard);
+        e->core->make(e->all, change);
+    }
     contents_count(e->contents, change);
 }

@@ -14,7 +14,8 @@ struct editing {
     struct team *team;
     int replaying; /* see struct core */
     const struct core *core;
-    struct editor **editor; /* [options.shards]: NULL until wanted */
+    struct editor **editor; /* [options.shards], for rows: NULL until wanted */
+    struct editor *all;     /* for changes of all shards, turned from one to the next: NULL until wanted */
     struct shard fresh;     /* empty, to be shard number `next`; no model: none */
     struct editor *first;   /* its editor */
     size_t next;

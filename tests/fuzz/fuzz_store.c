@@ -108,7 +108,7 @@ static int repair_header(uint8_t *data, size_t size, struct header *header, uint
         return 0;
     put32(data + 508, crc32c(0, data, 508));
     header_decode(data, size, UINT64_MAX / 4, header); /* fills the header even when it refuses it */
-    if (header->options.particles < 1 || header->options.layers > BPCN_MAX_LAYERS)
+    if (header->options.particles < 1 || header->options.layers > BPCN_MAX_LAYERS || header->shards < 1)
         return 0;
     if (rather(random)) {
         struct header same = *header;
