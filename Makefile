@@ -50,7 +50,7 @@ SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 # ---- what is built on it
 BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard baselines/*.c))
 FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
-EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out experiments/main_mpi.c,$(wildcard experiments/*.c)))
+EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/*.c))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
 .DELETE_ON_ERROR:
@@ -237,12 +237,19 @@ $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
-# ---- many machines: experiments under MPI
-.PHONY: mpi
-mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
+# ---- many machines: the commands on a folder of memory files, and experiments, under MPI
+MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args fading fields help input load output picture progress query remark say verdict letters \
+             cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_info cmd_reproduce)
+$(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
+$(MPI): | mpi-deps
+
+.PHONY: mpi mpi-deps
+mpi: $(BUILD)/bpcn-mpi ## bpcn-mpi, for many machines
+mpi-deps:
 	$(Q)scripts/install-deps mpi
-	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Ibaselines -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
-	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
+$(BUILD)/bpcn-mpi: $(MPI) $(MPI_CLI) $(EVERYTHING)
+	$(Q)mpicc $(LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 # ---- installation
 .PHONY: install

@@ -19,7 +19,10 @@ enum {
     OPT_CREATE_SEED,
     OPT_RESAMPLE,
     OPT_PRECISION,
-    OPT_FORCE
+    OPT_FORCE,
+    OPT_SHARDS,
+    OPT_SHARD_ROWS,
+    OPT_WHEN_FULL
 };
 
 static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE},
@@ -35,6 +38,9 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
                                     {"resample", no_argument, NULL, OPT_RESAMPLE},
                                     {"precision", required_argument, NULL, OPT_PRECISION},
                                     {"force", no_argument, NULL, OPT_FORCE},
+                                    {"shards", required_argument, NULL, OPT_SHARDS},
+                                    {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
+                                    {"when-full", required_argument, NULL, OPT_WHEN_FULL},
                                     {NULL, 0, NULL, 0}};
 
 struct plan {
@@ -42,6 +48,7 @@ struct plan {
     struct fields fields;
     int shapes; /* of --image, --dim and --fields, how many were given */
     bool force;
+    size_t files; /* of bpcn-mpi; 0: unsaid */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -92,6 +99,7 @@ static void parse_shape(struct args *a, int c, struct plan *plan)
 static void parse_option(struct args *a, int c, struct plan *plan)
 {
     static const char *const precisions[] = {"float32", "float64", NULL};
+    static const char *const when_full[] = {"blur", "recycle", "refuse", NULL};
     bpcn_options *o = &plan->options;
     switch (c) {
     case OPT_HIDDEN:
@@ -120,6 +128,18 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         break;
     case OPT_PRECISION:
         o->precision = (bpcn_precision)parse_word(a, "--precision", precisions);
+        break;
+    case OPT_SHARDS: /* of bpcn-mpi: of all files together */
+        o->shards = (size_t)args_whole(a, "--shards", optarg, 1, UINT32_MAX);
+        break;
+    case OPT_SHARD_ROWS:
+        o->shard_rows = (size_t)args_whole(a, "--shard-rows", optarg, 1, UINT32_MAX);
+        break;
+    case OPT_WHEN_FULL:
+        o->when_full = (bpcn_when_full)parse_word(a, "--when-full", when_full);
+        break;
+    case OPT_FILES:
+        plan->files = (size_t)args_whole(a, "--files", optarg, 1, 99999);
         break;
     case OPT_FORCE:
         plan->force = true;
@@ -152,6 +172,7 @@ int cmd_create(int argc, char **argv)
     struct plan plan = {0};
     bpcn_options_default(&plan.options, sizeof plan.options);
     args_begin(&a, argc, argv, own);
+    args_add(&a, memfile_create_list);
     for (int c; (c = args_next(&a)) >= 0;)
         parse_option(&a, c, &plan);
     if (!args_expect(&a, 1, 1, "MEM --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
@@ -162,7 +183,7 @@ int cmd_create(int argc, char **argv)
                          "--fields image:28x28,label:10",
                          args_rest(&a)[0]);
     plan.options.dim = plan.fields.dim;
-    int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force);
+    int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force, plan.files);
     if (status == 0)
         tell(&a, args_rest(&a)[0]);
     return status ? status : say_flush(&a.say);

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPT_FORGET = 400 };
+enum { OPT_FORGET = 400, MOST = 1024 }; /* rows of one call, at most */
 
 static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
 
@@ -24,49 +24,55 @@ struct writing {
     size_t written, familiar;
 };
 
-static int write_row(struct writing *w, const struct batch *batch, size_t row)
+static void tell_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
 {
-    const struct say *say = w->file.say;
-    const float *x = batch->x + row * w->options.dim;
-    bpcn_write_row became;
-    bpcn_write_info info;
-    char name[4096];
-    bpcn_write_info_default(&info, sizeof info);
-    info.rows = &became;
-    batch_row_name(batch, row, name, sizeof name);
-    if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
-        bpcn_memory_write(w->file.memory, x, 1, &info) != BPCN_OK) {
-        progress_clear(&w->progress);
-        return say_error(say, "%s: %s", name, bpcn_error());
-    }
-    double familiarity = familiarity_of_write(&w->options, &became);
+    double familiarity = familiarity_of_write(&w->options, became);
     w->written++;
     w->familiar += familiarity >= 0.5;
-    probes_add(&w->probes, x);
-    if (say->json) {
+    probes_add(&w->probes, batch->x + row * w->options.dim);
+    if (w->file.say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64 "}\n",
-               batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
-               became.evaluations);
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64
+               ",\"shard\":%" PRIu64 "}\n",
+               batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became->energy,
+               became->evaluations, became->shard);
     }
-    return 0;
+}
+
+/* count rows from `first` on, at most MOST. */
+static int write_rows(struct writing *w, const struct batch *batch, size_t first, size_t count)
+{
+    bpcn_write_row became[MOST];
+    size_t written = 0;
+    char name[4096];
+    bpcn_status status = fading_step(&w->fading, &w->file);
+    if (status == BPCN_OK)
+        status = memfile_write(&w->file, batch->x + first * w->options.dim, count, became, &written);
+    for (size_t i = 0; i < written; i++)
+        tell_row(w, batch, first + i, &became[i]);
+    if (status == BPCN_OK)
+        return 0;
+    progress_clear(&w->progress);
+    batch_row_name(batch, first + written, name, sizeof name);
+    return say_error(w->file.say, "%s: %s", name, memfile_why(&w->file));
 }
 
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
     const struct fields *fields = &w->file.remark.fields;
-    size_t before = w->written;
+    size_t before = w->written, most = memfile_write_most(&w->file);
+    most = w->fading.beta != 0 ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
             return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->field[f].name,
                              fields->field[f].name);
-    for (size_t i = 0; i < batch->rows; i++) {
-        size_t expected = input_expected(input);
+    for (size_t i = 0; i < batch->rows; i += most) {
+        size_t expected = input_expected(input), left = batch->rows - i;
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(&w->progress, before + i, expected);
-        int status = write_row(w, batch, i);
+        int status = write_rows(w, batch, i, left < most ? left : most);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
@@ -143,7 +149,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     if (status != 0)
         return status;
     w.options.size = sizeof w.options;
-    bpcn_memory_get_options(w.file.memory, &w.options);
+    memfile_options(&w.file, &w.options);
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
     struct input *input = NULL;

@@ -2,6 +2,8 @@
 #include "commands.h"
 #include "help.h"
 
+const char program_name[] = "bpcn";
+
 #define COMMON                                                                                                         \
     "  -q, --quiet       errors only\n"                                                                                \
     "      --json        results as one JSON object per line\n"
@@ -50,6 +52,10 @@ static const char create_page[] =
     "      --seed N          (0)\n"
     "      --resample        resample particles when few of them carry the weight\n"
     "      --precision P     float32 float64 (float32)\n"
+    "Many networks that share the rows out among them, narrow ones for many rows:\n"
+    "      --shards N        how many, at most (1)\n"
+    "      --shard-rows N    rows after which the next begins (the width of layer 1)\n"
+    "      --when-full W     then blur old and new, recycle the oldest, or refuse (blur)\n"
     "      --force           replace an existing file\n" COMMON;
 
 static const char write_page[] =
