@@ -177,7 +177,7 @@ $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuz
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
-check: all $(TESTS) ## every test that takes seconds
+check: all $(TESTS) $(if $(shell command -v mpicc),mpi) ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
 
 .PHONY: check-long

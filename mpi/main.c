@@ -43,6 +43,7 @@ int main(int argc, char **argv)
     int rank, status = EXIT_DONE;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what is acknowledged is seen, whoever dies next */
     signal(SIGPIPE, SIG_IGN); /* errors to report, not reasons to die in the middle */
     signal(SIGXFSZ, SIG_IGN);
     if (argc > 1 && strcmp(argv[1], "reproduce") == 0)
