@@ -177,7 +177,7 @@ $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuz
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
-check: all $(TESTS) $(if $(shell command -v mpicc),mpi) ## every test that takes seconds
+check: all $(TESTS) $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
 
 .PHONY: check-long
@@ -258,6 +258,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	install -m 755 $(BUILD)/bpcn $(DESTDIR)$(PREFIX)/bin/
+	[ ! -x $(BUILD)/bpcn-mpi ] || install -m 755 $(BUILD)/bpcn-mpi $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/
 	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so.$(SOVERSION)
@@ -271,7 +272,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 
 .PHONY: uninstall
 uninstall: ## take that back
-	rm -f $(DESTDIR)$(PREFIX)/bin/bpcn $(DESTDIR)$(LIBDIR)/libbayespcn.* $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc \
+	rm -f $(DESTDIR)$(PREFIX)/bin/bpcn $(DESTDIR)$(PREFIX)/bin/bpcn-mpi $(DESTDIR)$(LIBDIR)/libbayespcn.* $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc \
 	    $(DESTDIR)$(PREFIX)/include/bayespcn.h $(DESTDIR)$(PREFIX)/share/man/man1/bpcn*.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bpcn
 

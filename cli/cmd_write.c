@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPT_FORGET = 400, MOST = 1024 }; /* rows of one call, at most */
+enum { OPT_FORGET = 400, MOST = 8192 }; /* rows of one call, at most */
 
 static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
 

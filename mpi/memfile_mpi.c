@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 16 << 20 };
+enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 64 << 20 };
 static const double seconds_between_syncs = 1;
 
 const struct option memfile_create_list[] = {{"files", required_argument, NULL, OPT_FILES}, {NULL, 0, NULL, 0}};

@@ -423,21 +423,36 @@ int ranks_read(struct folder *folder, const float *query, const unsigned char *k
 
 /* ---- write */
 
+/* The file that the next row of the whole goes to, and the row's number; -1: the memory is full. */
+static int next_file(const struct folder *folder, uint64_t *number)
+{
+    int next = -1;
+    *number = UINT64_MAX;
+    for (size_t f = 0; f < folder->files; f++) {
+        uint64_t slot = part_slot(&folder->options, folder->files, f, folder->written[f]);
+        if (slot < *number) {
+            *number = slot;
+            next = (int)f;
+        }
+    }
+    return next;
+}
+
 /* place [n]: the file of each row, of rank 0. Rows that no file takes are cut off: how many there are. */
 static size_t place_rows(struct folder *folder, size_t n, int *place)
 {
+    uint64_t number = 0;
+    int next = -1;
     for (size_t i = 0; i < n; i++) {
-        uint64_t least = UINT64_MAX;
-        for (size_t f = 0; f < folder->files; f++) {
-            uint64_t slot = part_slot(&folder->options, folder->files, f, folder->written[f]);
-            if (slot < least) {
-                least = slot;
-                place[i] = (int)f;
-            }
-        }
-        if (least == UINT64_MAX)
+        /* where a shard goes on, its file is next: no other has a number between two that follow each other */
+        if (next < 0 || part_slot(&folder->options, folder->files, (size_t)next, folder->written[next]) != number + 1)
+            next = next_file(folder, &number);
+        else
+            number++;
+        if (next < 0)
             return i;
-        folder->written[place[i]]++;
+        place[i] = next;
+        folder->written[next]++;
     }
     return n;
 }

@@ -199,8 +199,15 @@ if [ "$form" = long ]; then
     cp -r blur.2 two
     cp blur.2/part-00002-of-00004.mem two/part-00002-of-00005.mem
     refuses 2 4 "files of two memories" score two all.csv
-    sed '5s/^[^,]*/nan/' few.csv > bad.csv
-    refuses 2 1 "no command 'eval'" eval
+    refuses 2 2 "no command 'eval'" eval
+    # of rows with a bad one, those before it are written and none after it
+    ranks 2 create fresh $shape --files 4 -q
+    sed '8s/^[^,]*/nan/' all.csv > bad.csv
+    ranks 2 write fresh bad.csv > said 2>&1 && fail "a row with NaN was written"
+    grep -q "row 7: entry 0 is NaN" said && grep -q "7 rows written before that are in the memory" said ||
+        fail "no word of the bad row: $(cat said)"
+    ranks 2 info fresh --json | grep -q '"writes":7,' || fail "rows after a bad one were written"
+    ok "rows before a bad one are written, and none after it"
     refuses 2 3 "not deleted" delete blur.3 new.csv --rows 0:1
 fi
 
