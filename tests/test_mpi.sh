@@ -202,9 +202,9 @@ if [ "$form" = long ]; then
     refuses 2 2 "no command 'eval'" eval
     # of rows with a bad one, those before it are written and none after it
     ranks 2 create fresh $shape --files 4 -q
-    sed '8s/^[^,]*/nan/' all.csv > bad.csv
-    ranks 2 write fresh bad.csv > said 2>&1 && fail "a row with NaN was written"
-    grep -q "row 7: entry 0 is NaN" said && grep -q "7 rows written before that are in the memory" said ||
+    sed '8s/^[^,]*/1e16/' all.csv > bad.csv
+    ranks 2 write fresh bad.csv > said 2>&1 && fail "a row that no memory takes was written"
+    grep -q "row 7: entry 0 is too large" said && grep -q "7 rows written before that are in the memory" said ||
         fail "no word of the bad row: $(cat said)"
     ranks 2 info fresh --json | grep -q '"writes":7,' || fail "rows after a bad one were written"
     ok "rows before a bad one are written, and none after it"
