@@ -178,26 +178,26 @@ refuses() {
 mkdir nothing
 refuses 2 1 "No such file or directory" read nowhere all.csv
 refuses 2 4 "there are no files" read nothing all.csv
-refuses 2 1 "already has a memory" create blur.2 $shape --files 4
+refuses 2 1 "already has a memory" create blur.3 $shape --files 4
 refuses 2 1 "3 shards cannot be cut into 4 files" create fresh --dim 4 --shards 3 --files 4
-cp -r blur.2 damaged
+cp -r blur.3 damaged
 printf 'x' | dd of=damaged/part-00003-of-00004.mem bs=1 seek=700 conv=notrunc 2> /dev/null
 refuses 2 4 "damaged" read damaged all.csv
-cp -r blur.2 missing
+cp -r blur.3 missing
 rm missing/part-00001-of-00004.mem
 refuses 2 1 "part-00001-of-00004.mem.*No such file" read missing all.csv
 if [ "$form" = long ]; then
-    refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.2 all.csv
+    refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.3 all.csv
     refuses 4 1 "4 ranks cannot share 2 files out" create fresh $shape --files 2
     ranks 1 create other --dim 25 --shards 8 --files 4 -q
-    cp -r blur.2 mixed
+    cp -r blur.3 mixed
     cp other/part-00002-of-00004.mem mixed/
     refuses 3 4 "it is of another shape than the folder's first file" score mixed all.csv
-    cp -r blur.2 twice
-    cp blur.2/part-00002-of-00004.mem twice/part-00001-of-00004.mem
+    cp -r blur.3 twice
+    cp blur.3/part-00002-of-00004.mem twice/part-00001-of-00004.mem
     refuses 3 4 "it holds other shards than its name says" score twice all.csv
-    cp -r blur.2 two
-    cp blur.2/part-00002-of-00004.mem two/part-00002-of-00005.mem
+    cp -r blur.3 two
+    cp blur.3/part-00002-of-00004.mem two/part-00002-of-00005.mem
     refuses 2 4 "files of two memories" score two all.csv
     refuses 2 2 "no command 'eval'" eval
     # of rows with a bad one, those before it are written and none after it
