@@ -50,7 +50,7 @@ SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 # ---- what is built on it
 BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard baselines/*.c))
 FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
-EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out experiments/main_mpi.c,$(wildcard experiments/*.c)))
+EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/*.c))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
 .DELETE_ON_ERROR:
@@ -131,7 +131,7 @@ STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write read prepared forget delete shards numerics \
-          bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
+          parts bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place test_sizes store_corrupt store_cost store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
@@ -177,7 +177,7 @@ $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuz
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
-check: all $(TESTS) ## every test that takes seconds
+check: all $(TESTS) $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
 
 .PHONY: check-long
@@ -237,12 +237,19 @@ $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
-# ---- many machines: experiments under MPI
-.PHONY: mpi
-mpi: $(EVERYTHING) $(filter-out $(BUILD)/cli/main.o,$(CLI)) ## bpcn-mpi, which shares the cells of an experiment out
+# ---- many machines: the commands on a folder of memory files, and experiments, under MPI
+MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args fading fields help input load output picture progress query remark say verdict letters \
+             cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_info cmd_reproduce)
+$(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
+$(MPI): | mpi-deps
+
+.PHONY: mpi mpi-deps
+mpi: $(BUILD)/bpcn-mpi ## bpcn-mpi, for many machines
+mpi-deps:
 	$(Q)scripts/install-deps mpi
-	$(Q)mpicc -std=c11 $(OPTIMIZE) $(CPPFLAGS) -Iexperiments -Ibaselines -o $(BUILD)/bpcn-mpi experiments/main_mpi.c \
-	    $(filter-out $(BUILD)/cli/main.o,$(CLI)) $(EVERYTHING) $(BLAS_LIBS) $(PICTURE_LIBS) -pthread
+$(BUILD)/bpcn-mpi: $(MPI) $(MPI_CLI) $(EVERYTHING)
+	$(Q)mpicc $(LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 # ---- installation
 .PHONY: install
@@ -251,6 +258,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	install -m 755 $(BUILD)/bpcn $(DESTDIR)$(PREFIX)/bin/
+	[ ! -x $(BUILD)/bpcn-mpi ] || install -m 755 $(BUILD)/bpcn-mpi $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/
 	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so.$(SOVERSION)
@@ -264,7 +272,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 
 .PHONY: uninstall
 uninstall: ## take that back
-	rm -f $(DESTDIR)$(PREFIX)/bin/bpcn $(DESTDIR)$(LIBDIR)/libbayespcn.* $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc \
+	rm -f $(DESTDIR)$(PREFIX)/bin/bpcn $(DESTDIR)$(PREFIX)/bin/bpcn-mpi $(DESTDIR)$(LIBDIR)/libbayespcn.* $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc \
 	    $(DESTDIR)$(PREFIX)/include/bayespcn.h $(DESTDIR)$(PREFIX)/share/man/man1/bpcn*.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bpcn
 

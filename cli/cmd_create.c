@@ -56,6 +56,7 @@ struct plan {
     uint64_t capacity; /* 0: not given, as are the next two */
     bool hidden, shards;
     bool force;
+    size_t files; /* of bpcn-mpi; 0: unsaid */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -148,6 +149,9 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         break;
     case OPT_WHEN_FULL:
         o->when_full = (bpcn_when_full)parse_word(a, "--when-full", when_full_words);
+        break;
+    case OPT_FILES:
+        plan->files = (size_t)args_whole(a, "--files", optarg, 1, 99999);
         break;
     case OPT_FORCE:
         plan->force = true;
@@ -253,6 +257,7 @@ int cmd_create(int argc, char **argv)
     struct plan plan = {0};
     bpcn_options_default(&plan.options, sizeof plan.options);
     args_begin(&a, argc, argv, own);
+    args_add(&a, memfile_create_list);
     for (int c; (c = args_next(&a)) >= 0;)
         parse_option(&a, c, &plan);
     if (!args_expect(&a, 1, 1, "MEM --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
@@ -266,7 +271,7 @@ int cmd_create(int argc, char **argv)
     if (plan_shards(&a.say, &plan) != 0)
         return EXIT_USAGE;
     warn(&a.say, &plan.options);
-    int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force);
+    int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force, plan.files);
     if (status == 0)
         tell(&a, args_rest(&a)[0]);
     return status ? status : say_flush(&a.say);

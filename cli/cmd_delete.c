@@ -15,10 +15,10 @@ static int delete_row(struct memfile *file, const struct batch *batch, size_t ro
 {
     char name[4096];
     const struct say *say = file->say;
-    bpcn_status status = bpcn_memory_delete(file->memory, batch->x + row * file->remark.fields.dim);
+    bpcn_status status = memfile_delete(file, batch->x + row * file->remark.fields.dim);
     batch_row_name(batch, row, name, sizeof name);
     if (status != BPCN_OK && status != BPCN_REFUSED)
-        return say_error(say, "%s: %s", name, bpcn_error());
+        return say_error(say, "%s: %s", name, memfile_why(file));
     if (status == BPCN_OK)
         tally->deleted++;
     else

@@ -16,7 +16,7 @@ static int fade(struct memfile *file, double beta, size_t times, size_t *done)
     progress_begin(&p, file->say, "forgetting", "times");
     for (*done = 0; *done < times && !interrupted(); ++*done) {
         progress_update(&p, *done, times);
-        if (bpcn_memory_forget(file->memory, beta) != BPCN_OK) {
+        if (memfile_forget(file, beta) != BPCN_OK) {
             progress_clear(&p);
             return memfile_error(file);
         }

@@ -245,7 +245,7 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
         memcpy(x + i * dim, query->x + (first + at[i]) * dim, bytes);
     if (known != NULL)
         memset(known, 1, count * dim);
-    bpcn_status status = x && known ? bpcn_memory_read(r->file.memory, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
+    bpcn_status status = x && known ? memfile_read(&r->file, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
     for (size_t i = 0; i < count && status == BPCN_OK; i++) {
         exact[i].familiarity = familiarity_of_read(&r->options, &exact[i], 0, dim);
         if (exact[i].familiarity < 0.5)
@@ -268,8 +268,8 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = !query->all_known || (r->score && query->noise < 0);
     o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
-    bpcn_status status = bpcn_memory_read(r->file.memory, query->x + first * dim,
-                                          masked ? query->known + first * dim : NULL, rows, &o, answers, info);
+    bpcn_status status = memfile_read(&r->file, query->x + first * dim, masked ? query->known + first * dim : NULL,
+                                      rows, &o, answers, info);
     if (status == BPCN_OK)
         calibrate(r, query, first, rows, info);
     if (status == BPCN_OK && !masked && query->noise < 0)
@@ -278,7 +278,7 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
         return 0;
     progress_clear(&r->progress);
     return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
-                     batch->first + first + rows - 1, bpcn_error());
+                     batch->first + first + rows - 1, memfile_why(&r->file));
 }
 
 static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
@@ -391,8 +391,8 @@ static int open_and_run(struct args *a, struct reading *r)
     if (status != 0)
         return status;
     r->options.size = sizeof r->options;
-    bpcn_memory_get_options(r->file.memory, &r->options);
-    bpcn_memory_get_stats(r->file.memory, &stats);
+    memfile_options(&r->file, &r->options);
+    memfile_stats(&r->file, &stats);
     r->shards = stats.shards;
     const struct fields *fields = &r->file.remark.fields;
     r->out_options.channels_last = r->input.channels_last;

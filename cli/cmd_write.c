@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_FORGET = 400, AHEAD = 64 }; /* rows that are looked for in all shards at once */
+enum {
+    OPT_FORGET = 400,
+    MOST = 8192,
+    AHEAD = 64
+}; /* rows of one call, at most; rows looked for in all shards at once */
 
 static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
 
@@ -38,7 +42,7 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
     o.shards = 1; /* a row as it stands has but one that could have it */
-    bpcn_memory_get_stats(w->file.memory, &stats);
+    memfile_stats(&w->file, &stats);
     size_t room = w->options.shard_rows - (size_t)(stats.writes % w->options.shard_rows);
     rows = room < rows ? room : rows;
     w->ahead = first;
@@ -53,7 +57,7 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     int failed = 0;
     if (answer == NULL || all == NULL)
         failed = say_error(w->file.say, "out of memory");
-    else if (bpcn_memory_read(w->file.memory, batch->x + first * dim, all, rows, &o, answer, info) != BPCN_OK)
+    else if (memfile_read(&w->file, batch->x + first * dim, all, rows, &o, answer, info) != BPCN_OK)
         failed = memfile_error(&w->file);
     for (size_t i = 0; i < rows && !failed; i++)
         w->known[i] = familiarity_of_read(&w->options, &info[i], 0, dim);
@@ -64,57 +68,62 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
 
 static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
 
-static int write_row(struct writing *w, const struct batch *batch, size_t row)
+static void tell_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
 {
-    const struct say *say = w->file.say;
-    const float *x = batch->x + row * w->options.dim;
-    bpcn_write_row became;
-    bpcn_write_info info;
-    char name[4096];
-    bpcn_write_info_default(&info, sizeof info);
-    info.rows = &became;
-    batch_row_name(batch, row, name, sizeof name);
-    bpcn_status status = fading_step(&w->fading, w->file.memory);
-    if (status == BPCN_OK)
-        status = bpcn_memory_write(w->file.memory, x, 1, &info);
-    if (status != BPCN_OK) {
-        progress_clear(&w->progress);
-        return say_error(say, "%s: %s%s", name, bpcn_error(), status == BPCN_FULL ? full_hint : "");
-    }
-    double familiarity = familiarity_of_write(&w->options, &became);
-    if (w->options.shards > 1)
+    double familiarity = familiarity_of_write(&w->options, became);
+    if (row >= w->ahead && row < w->until)
         familiarity = fmax(familiarity, w->known[row - w->ahead]);
     w->written++;
     w->familiar += familiarity >= 0.5;
-    probes_add(&w->probes, x);
-    if (say->json) {
+    probes_add(&w->probes, batch->x + row * w->options.dim);
+    if (w->file.say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
         printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64,
-               batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
-               became.evaluations);
+               batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became->energy,
+               became->evaluations);
         if (w->options.shards > 1)
-            printf(",\"shard\":%" PRIu64, became.shard);
+            printf(",\"shard\":%" PRIu64, became->shard);
         puts("}");
     }
-    return 0;
+}
+
+/* count rows from `first` on, at most MOST. */
+static int write_rows(struct writing *w, const struct batch *batch, size_t first, size_t count)
+{
+    bpcn_write_row became[MOST];
+    size_t written = 0;
+    char name[4096];
+    bpcn_status status = fading_step(&w->fading, &w->file);
+    if (status == BPCN_OK)
+        status = memfile_write(&w->file, batch->x + first * w->options.dim, count, became, &written);
+    for (size_t i = 0; i < written; i++)
+        tell_row(w, batch, first + i, &became[i]);
+    if (status == BPCN_OK)
+        return 0;
+    progress_clear(&w->progress);
+    batch_row_name(batch, first + written, name, sizeof name);
+    return say_error(w->file.say, "%s: %s%s", name, memfile_why(&w->file), status == BPCN_FULL ? full_hint : "");
 }
 
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
     const struct fields *fields = &w->file.remark.fields;
-    size_t before = w->written;
+    size_t before = w->written, most = memfile_write_most(&w->file);
+    most = w->fading.beta != 0 ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
             return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->field[f].name,
                              fields->field[f].name);
-    for (size_t i = 0; i < batch->rows; i++) {
-        size_t expected = input_expected(input);
+    for (size_t i = 0; i < batch->rows; i += most) {
+        size_t expected = input_expected(input), left = batch->rows - i;
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(&w->progress, before + i, expected);
-        int status = w->options.shards > 1 && (i == 0 || i == w->until) ? look_ahead(w, batch, i) : 0;
-        status = status ? status : write_row(w, batch, i);
+        int status = 0;
+        if (w->options.shards > 1 && most == 1 && (i == 0 || i == w->until))
+            status = look_ahead(w, batch, i);
+        status = status ? status : write_rows(w, batch, i, left < most ? left : most);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
@@ -203,7 +212,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     if (status != 0)
         return status;
     w.options.size = sizeof w.options;
-    bpcn_memory_get_options(w.file.memory, &w.options);
+    memfile_options(&w.file, &w.options);
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
     if (automatic)

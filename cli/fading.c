@@ -29,14 +29,14 @@ struct fading fading_auto(const bpcn_options *o)
     return (struct fading){.beta = 1 - pow(1 - each, PERIOD), .period = PERIOD};
 }
 
-bpcn_status fading_step(struct fading *f, bpcn_memory *memory)
+bpcn_status fading_step(struct fading *f, struct memfile *file)
 {
     bpcn_stats stats = {.size = sizeof stats};
     if (f->beta == 0 || ++f->since < f->period)
         return BPCN_OK;
     f->since = 0;
-    bpcn_status status = bpcn_memory_get_stats(memory, &stats);
+    bpcn_status status = memfile_stats(file, &stats);
     if (status != BPCN_OK || stats.writes == 0)
         return status;
-    return f->beta < 0 ? bpcn_memory_forget(memory, -f->beta) : bpcn_memory_discount(memory, f->beta);
+    return f->beta < 0 ? memfile_forget(file, -f->beta) : memfile_discount(file, f->beta);
 }

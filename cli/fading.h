@@ -2,7 +2,7 @@
 #ifndef BPCN_CLI_FADING_H
 #define BPCN_CLI_FADING_H
 
-#include "bayespcn.h"
+#include "memfile.h"
 
 struct fading {
     double beta;   /* discount of one step; 0: never */
@@ -17,6 +17,6 @@ struct fading fading_fixed(double beta);
 struct fading fading_auto(const bpcn_options *options);
 
 /* To be called before every write. */
-bpcn_status fading_step(struct fading *fading, bpcn_memory *memory);
+bpcn_status fading_step(struct fading *fading, struct memfile *file);
 
 #endif

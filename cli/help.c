@@ -19,7 +19,7 @@ int help_command(FILE *out, const char *name)
     const struct command *c = find_command(name);
     if (c == NULL)
         return -1;
-    fprintf(out, "bpcn %s: %s\n\nusage: bpcn %s %s\n", c->name, c->summary, c->name, c->usage);
+    fprintf(out, "%s %s: %s\n\nusage: %s %s %s\n", program_name, c->name, c->summary, program_name, c->name, c->usage);
     fprintf(out, "\n%s", c->details);
     return 0;
 }

@@ -53,10 +53,13 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
     return failed;
 }
 
+const struct option memfile_create_list[] = {{NULL, 0, NULL, 0}};
+
 int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
-                   bool force)
+                   bool force, size_t files)
 {
     bpcn_memory *memory;
+    (void)files;
     if (bpcn_memory_create(options, &memory) != BPCN_OK)
         return say_error(say, "%s: %s", path, bpcn_error());
     return memfile_adopt(say, path, memory, fields, force);
@@ -121,10 +124,68 @@ void memfile_close(struct memfile *file)
     file->memory = NULL;
 }
 
+bpcn_status memfile_options(const struct memfile *file, bpcn_options *options)
+{
+    return bpcn_memory_get_options(file->memory, options);
+}
+
+bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
+{
+    return bpcn_memory_get_stats(file->memory, stats);
+}
+
+bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
+                         const bpcn_read_options *options, float *out, bpcn_read_info *info)
+{
+    return bpcn_memory_read(file->memory, query, known, n, options, out, info);
+}
+
+bpcn_status memfile_delete(struct memfile *file, const float *x)
+{
+    return bpcn_memory_delete(file->memory, x);
+}
+
+bpcn_status memfile_forget(struct memfile *file, double beta)
+{
+    return bpcn_memory_forget(file->memory, beta);
+}
+
+bpcn_status memfile_discount(struct memfile *file, double beta)
+{
+    return bpcn_memory_discount(file->memory, beta);
+}
+
+double memfile_fullness(const struct memfile *file)
+{
+    return memory_fullness(file->memory);
+}
+
+bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *rows, size_t *written)
+{
+    bpcn_write_info info;
+    bpcn_write_info_default(&info, sizeof info);
+    info.rows = rows;
+    bpcn_status status = bpcn_memory_write(file->memory, x, n, &info);
+    *written = info.written;
+    return status;
+}
+
+size_t memfile_write_most(const struct memfile *file)
+{
+    (void)file;
+    return 1; /* so that an interrupt waits for one row only */
+}
+
+const char *memfile_why(const struct memfile *file)
+{
+    (void)file;
+    return bpcn_error();
+}
+
 int memfile_header(const struct say *say, const char *path, struct memhead *head)
 {
     bpcn_file_info info = {.size = sizeof info};
-    *head = (struct memhead){.options.size = sizeof head->options};
+    *head = (struct memhead){.options.size = sizeof head->options, .files = 1};
     bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
         return library_error(say, path, status);
@@ -139,7 +200,7 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
     struct memfile file;
     size_t shards;
     bpcn_file_info info = {.size = sizeof info};
-    *head = (struct memhead){.options.size = sizeof head->options};
+    *head = (struct memhead){.options.size = sizeof head->options, .files = 1};
     bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
         return library_error(say, path, status);

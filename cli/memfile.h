@@ -1,11 +1,17 @@
 /* A memory file as the commands see it: the memory, what its rows mean, and how full it was found.
-   Every function that fails has said why. */
+   Every function that fails and returns an int has said why.
+
+   This is the seam of bpcn-mpi, which links mpi/memfile_mpi.c in place of memfile.c: the memory is then a folder of
+   files, and what is done with it is done by all ranks. Commands that work with both touch an open memory through
+   these functions alone. */
 #ifndef BPCN_CLI_MEMFILE_H
 #define BPCN_CLI_MEMFILE_H
 
 #include "bayespcn.h"
 #include "fields.h"
 #include "say.h"
+
+#include <getopt.h>
 
 /* What the program keeps in the file's note, next to the memory itself. */
 struct remark {
@@ -31,12 +37,18 @@ struct memfile {
     const char *path;
     bpcn_memory *memory;
     struct remark remark;
-    double synced; /* when last, in seconds */
+    double synced;         /* when last, in seconds */
+    struct folder *folder; /* of bpcn-mpi; NULL in bpcn */
 };
 
-/* A new file that holds an empty memory; replaces an old one only with force. */
+/* Options of create that only one of the programs has. */
+enum { OPT_FILES = 390 };
+extern const struct option memfile_create_list[];
+
+/* A new file that holds an empty memory, or a folder of so many files (0: as is usual); replaces an old one only with
+   force. */
 int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
-                   bool force);
+                   bool force, size_t files);
 
 /* A new file from a memory made elsewhere, which is freed. */
 int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields,
@@ -52,6 +64,27 @@ int memfile_breathe(struct memfile *file);
 
 void memfile_close(struct memfile *file);
 
+/* ---- what is done with an open memory: the library's functions of these names */
+bpcn_status memfile_options(const struct memfile *file, bpcn_options *options);
+bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats);
+bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
+                         const bpcn_read_options *options, float *out, bpcn_read_info *info);
+bpcn_status memfile_delete(struct memfile *file, const float *x);
+bpcn_status memfile_forget(struct memfile *file, double beta);
+bpcn_status memfile_discount(struct memfile *file, double beta);
+double memfile_fullness(const struct memfile *file);
+
+/* info [n] of the rows written, and how many those are, also after a failure. */
+bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *info, size_t *written);
+
+/* Rows that are best given to it at once, 1 or more: then several machines write. */
+size_t memfile_write_most(const struct memfile *file);
+
+/* What was wrong with the last of these that failed. */
+const char *memfile_why(const struct memfile *file);
+
+/* ---- without opening it */
+
 /* About a memory file, for those who do not want the memory itself. */
 struct memhead {
     bpcn_options options;
@@ -59,6 +92,7 @@ struct memhead {
     struct remark remark;
     uint64_t file_bytes;
     uint64_t *rows; /* [stats.shards]: in each shard that has begun; NULL from the header alone */
+    size_t files;   /* that the memory is cut into */
 };
 void memhead_free(struct memhead *head);
 

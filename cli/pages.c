@@ -2,6 +2,8 @@
 #include "commands.h"
 #include "help.h"
 
+const char program_name[] = "bpcn";
+
 #define COMMON                                                                                                         \
     "  -q, --quiet       errors only\n"                                                                                \
     "      --json        results as one JSON object per line\n"

@@ -20,9 +20,9 @@ static void prefix(const struct say *say)
 {
     fflush(stdout);
     if (say->command != NULL)
-        fprintf(stderr, "bpcn %s: ", say->command);
+        fprintf(stderr, "%s %s: ", program_name, say->command);
     else
-        fputs("bpcn: ", stderr);
+        fprintf(stderr, "%s: ", program_name);
 }
 
 int say_error(const struct say *say, const char *format, ...)
@@ -42,7 +42,7 @@ int say_usage(const struct say *say, const char *format, ...)
     va_start(args, format);
     prefix(say);
     vfprintf(stderr, format, args);
-    fprintf(stderr, "\n(see: bpcn help%s%s)\n", say->command ? " " : "", say->command ? say->command : "");
+    fprintf(stderr, "\n(see: %s help%s%s)\n", program_name, say->command ? " " : "", say->command ? say->command : "");
     va_end(args);
     return EXIT_USAGE;
 }

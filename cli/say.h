@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+extern const char program_name[]; /* "bpcn" or "bpcn-mpi" */
+
 /* Documented in bpcn(1); scripts rely on them. */
 enum {
     EXIT_DONE = 0,

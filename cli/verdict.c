@@ -187,7 +187,7 @@ static int recall_probes(const struct memfile *file, const struct probes *p, siz
     o.noise = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
         hide_quarter(&file->remark.fields, known + i * p->dim);
-    if (!failed && bpcn_memory_read(file->memory, p->rows, known, p->held, &o, answer, NULL) != BPCN_OK)
+    if (!failed && memfile_read(file, p->rows, known, p->held, &o, answer, NULL) != BPCN_OK)
         failed = memfile_error(file);
     *recalled = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
@@ -201,10 +201,10 @@ int measure_fullness(struct memfile *file, const struct probes *p)
 {
     bpcn_stats stats = {.size = sizeof stats};
     struct remark *r = &file->remark;
-    r->fullness = memory_fullness(file->memory);
+    r->fullness = memfile_fullness(file);
     r->probes = p ? p->held : 0;
     r->recalled = 0;
-    if (bpcn_memory_get_stats(file->memory, &stats) != BPCN_OK)
+    if (memfile_stats(file, &stats) != BPCN_OK)
         return memfile_error(file);
     r->measured = stats.writes;
     return r->probes > 0 ? recall_probes(file, p, &r->recalled) : 0;

@@ -152,6 +152,9 @@ typedef struct bpcn_options {
                                        layer 1 */
     bpcn_when_full when_full;       /* default BPCN_BLUR */
     int reserved;                   /* 0 */
+    size_t first_shard;             /* of a part of a larger memory: shard k of it is number first_shard +
+                                       k shard_step of the whole, and has that one's prior; default 0 */
+    size_t shard_step;              /* 0 (default): 1. No number may be above 4294967295 */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -275,7 +278,9 @@ typedef struct bpcn_read_info {
     uint64_t particle;          /* the mixture component that answers */
     uint64_t shard;             /* and its shard */
     int converged;              /* 1 when the minimiser met its tolerance */
-    unsigned char reserved[52]; /* 0 */
+    int unused;                 /* 0 */
+    double shard_density;       /* log_density in that shard alone: what shards are compared by */
+    unsigned char reserved[40]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for

@@ -93,6 +93,11 @@ static bpcn_status check_choices(const bpcn_options *o)
         return fail(BPCN_INVALID, "shards is %zu, but must be 1 to %u", o->shards, BPCN_MAX_SHARDS);
     if (o->shard_rows > UINT32_MAX)
         return fail(BPCN_INVALID, "shard_rows is %zu, but must be at most 4294967295", o->shard_rows);
+    if (o->first_shard > UINT32_MAX || o->shard_step > UINT32_MAX ||
+        (o->shards - 1) * (uint64_t)o->shard_step > UINT32_MAX - o->first_shard)
+        return fail(BPCN_INVALID,
+                    "first_shard is %zu and shard_step %zu, but no shard's number may be above 4294967295",
+                    o->first_shard, o->shard_step);
     if ((unsigned)o->when_full > BPCN_REFUSE)
         return fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
     return BPCN_OK;
@@ -116,6 +121,8 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         o->sigma_data = o->sigma_x;
     if (o->shard_rows == 0)
         o->shard_rows = o->layers > 0 && o->layers <= BPCN_MAX_LAYERS ? o->hidden[0] : o->dim;
+    if (o->shard_step == 0)
+        o->shard_step = 1;
     status = environment_check();
     if (status == BPCN_OK)
         status = check_shape(o);

@@ -200,6 +200,7 @@ static void report_row(const struct reading *r, size_t i)
         .particle = r->particle[i],
         .converged = r->outcome[i].converged,
     };
+    r->request->info[i].shard_density = r->request->info[i].log_density;
 }
 
 /* Their fits, and their log densities. */

@@ -22,7 +22,8 @@ int contents_create(struct contents *c, const bpcn_options *options)
 
 int empty_contents(struct contents *c, const bpcn_options *options)
 {
-    struct model *model = contents_create(c, options) == 0 ? model_create(options) : NULL;
+    bpcn_options first = shard_options(options, 0);
+    struct model *model = contents_create(c, options) == 0 ? model_create(&first) : NULL;
     if (model == NULL) {
         contents_free(c);
         return -1;
@@ -44,8 +45,9 @@ void contents_free(struct contents *c)
 bpcn_options shard_options(const bpcn_options *options, size_t k)
 {
     bpcn_options o = *options;
-    if (k > 0)
-        o.seed = stream_id(STREAM_SHARD, options->seed, k);
+    uint64_t number = options->first_shard + (uint64_t)k * options->shard_step;
+    if (number > 0)
+        o.seed = stream_id(STREAM_SHARD, options->seed, number);
     return o;
 }
 

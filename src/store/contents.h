@@ -22,7 +22,8 @@ void contents_free(struct contents *contents);
 /* An empty memory: shard 0, and nothing in it. */
 int empty_contents(struct contents *contents, const bpcn_options *options);
 
-/* The options of shard k: its seed depends on the memory's and on k alone, and is the memory's own for k = 0. */
+/* The options of shard k: its seed depends on the memory's and on its number in the whole alone, and is the memory's
+   own for number 0. */
 bpcn_options shard_options(const bpcn_options *options, size_t k);
 
 /* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. BPCN_FULL when there is none.

@@ -40,7 +40,9 @@ enum {
     AT_BEGUN = AT_SHARDS + 4,
     AT_SHARD_ROWS = AT_SHARDS + 8,
     AT_WHEN_FULL = AT_SHARDS + 12,
-    AT_RESERVED = AT_SHARDS + 16,
+    AT_FIRST_SHARD = AT_SHARDS + 16,
+    AT_SHARDS_BETWEEN = AT_SHARDS + 20,
+    AT_RESERVED = AT_SHARDS + 24,
     AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -222,6 +224,8 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
         put32(out + AT_BEGUN, (uint32_t)header->shards);
         put32(out + AT_SHARD_ROWS, (uint32_t)o->shard_rows);
         put32(out + AT_WHEN_FULL, (uint32_t)o->when_full);
+        put32(out + AT_FIRST_SHARD, (uint32_t)o->first_shard);
+        put32(out + AT_SHARDS_BETWEEN, (uint32_t)(o->shard_step - 1));
     }
     header->salt = crc32c(0, out, AT_CHECKSUM);
     put32(out + AT_CHECKSUM, header->salt);
@@ -304,6 +308,8 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
         o->shards = get32(bytes + AT_SHARDS);
         o->shard_rows = get32(bytes + AT_SHARD_ROWS);
         o->when_full = (bpcn_when_full)get32(bytes + AT_WHEN_FULL);
+        o->first_shard = get32(bytes + AT_FIRST_SHARD);
+        o->shard_step = (size_t)get32(bytes + AT_SHARDS_BETWEEN) + 1;
     }
 }
 
@@ -321,6 +327,7 @@ static bpcn_status check_options(bpcn_options *options)
         status = fail(BPCN_INVALID, "shard_rows is 0");
     if (status == BPCN_OK) {
         options->shard_rows = checked.shard_rows;
+        options->shard_step = checked.shard_step;
         return BPCN_OK;
     }
     snprintf(reason, sizeof reason, "%s", bpcn_error());

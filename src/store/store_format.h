@@ -72,7 +72,8 @@ uint64_t section_largest_table(const struct header *header);
 /* Whether shards matter to the memory. If not, its file is of version 1. */
 static inline int has_shards(const bpcn_options *options)
 {
-    return options->shards > 1 || options->when_full != BPCN_BLUR;
+    return options->shards > 1 || options->when_full != BPCN_BLUR || options->first_shard > 0 ||
+           options->shard_step > 1;
 }
 
 /* "the mean of particle 0, layer 2 (section at byte 1536)" into text; without the place when the

@@ -1,10 +1,10 @@
 /*
- * bpcn-mpi: `reproduce` on many machines. Rank 0 hands out jobs, one at a time, to whoever is
+ * bpcn-mpi reproduce: the cells of an experiment on many machines. Rank 0 hands out jobs, one at a time, to whoever is
  * free, and writes the report; all ranks see the results folder through a shared file system.
  *
  *     mpirun -n 8 bpcn-mpi reproduce recall --tier paper
  */
-#include "reproduce.h"
+#include "share_cells.h"
 
 #include <mpi.h>
 
@@ -49,7 +49,7 @@ static void work(const struct job_list *list, int prepared, const struct failure
 }
 
 /* Every rank makes the same list of jobs from the same arguments. */
-static int run(int argc, char **argv, int rank, int ranks, struct failure *failure)
+int share_cells(int argc, char **argv, int rank, int ranks, struct failure *failure)
 {
     struct reproduction r;
     int status = reproduce_parse(argc, argv, &r, failure);
@@ -74,21 +74,4 @@ static int run(int argc, char **argv, int rank, int ranks, struct failure *failu
     }
     reproduce_free(&r);
     return status;
-}
-
-int main(int argc, char **argv)
-{
-    int rank, ranks, status;
-    struct failure failure = {""};
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 2 || strcmp(argv[1], "reproduce") != 0)
-        status = failed(&failure, "the only command is reproduce");
-    else
-        status = run(argc - 1, argv + 1, rank, ranks, &failure);
-    if (status < 0 && rank == 0)
-        fprintf(stderr, "bpcn-mpi: %s\n", failure.text);
-    MPI_Finalize();
-    return status < 0 ? 1 : 0;
 }

@@ -1,0 +1,60 @@
+/*
+ * bpcn-mpi: the commands of bpcn on a folder of memory files that the ranks share out, and reproduce.
+ *
+ *     mpirun -n 4 bpcn-mpi create faces --image 32x32x3 --shards 64 --hidden 64,64,64
+ *     mpirun -n 4 bpcn-mpi write faces photos/
+ */
+#include "args.h"
+#include "help.h"
+#include "ranks.h"
+#include "share_cells.h"
+
+#include <mpi.h>
+
+#include <signal.h>
+#include <string.h>
+
+static int reproduce(int argc, char **argv, int rank)
+{
+    struct failure failure = {""};
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int status = share_cells(argc, argv, rank, ranks, &failure);
+    if (status < 0 && rank == 0)
+        fprintf(stderr, "bpcn-mpi: %s\n", failure.text);
+    return status < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int command(int argc, char **argv)
+{
+    struct say say = say_default(NULL);
+    const struct command *found = argc > 1 ? find_command(argv[1]) : NULL;
+    if (argc < 2)
+        return say_usage(&say, "which command?");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return find_command("help")->run(1, argv + 1);
+    if (found == NULL)
+        return say_usage(&say, "there is no command '%s' for many machines", argv[1]);
+    return found->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int rank, status = EXIT_DONE;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what is acknowledged is seen, whoever dies next */
+    signal(SIGPIPE, SIG_IGN);              /* errors to report, not reasons to die in the middle */
+    signal(SIGXFSZ, SIG_IGN);
+    if (argc > 1 && strcmp(argv[1], "reproduce") == 0)
+        status = reproduce(argc - 1, argv + 1, rank);
+    else if (rank > 0)
+        ranks_serve();
+    else {
+        status = command(argc, argv);
+        fflush(stdout);
+        ranks_end();
+    }
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,273 @@
+#!/bin/sh
+# bpcn-mpi on a folder of memory files: any number of ranks answers as one process with the same shards does, to the
+# bit; a rank that dies ends the job and loses nothing that was acknowledged; errors are one sentence and no hang.
+#
+# usage: tests/test_mpi.sh BPCN BPCN_MPI short|long
+set -eu
+
+bpcn=$1
+mpi=$2
+form=$3
+if ! command -v mpirun > /dev/null || [ ! -x "$mpi" ]; then
+    echo "skipped: bpcn-mpi, there is no mpirun or it was not built (make mpi)"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+# writes with another number of threads may differ in their last bits
+export OPENBLAS_NUM_THREADS=1 BPCN_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+passed=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+ok() {
+    echo "ok   $*"
+    passed=$((passed + 1))
+}
+
+# ranks P ARGUMENTS...: a job that hangs is ended, and fails
+ranks() {
+    n=$1
+    shift
+    timeout 120 mpirun --oversubscribe -n "$n" "$mpi" "$@"
+}
+
+# rows COUNT DIM SEED: random numbers between -1 and 1
+rows() {
+    awk -v n="$1" -v dim="$2" -v s="$3" 'BEGIN {
+        srand(s)
+        for (i = 0; i < n; i++)
+            for (j = 0; j < dim; j++)
+                printf "%.4f%s", 2 * rand() - 1, j < dim - 1 ? "," : "\n"
+    }'
+}
+
+# What is said of a row does not depend on how many shards were looked at, but for the evaluations that took; a write on
+# many ranks asks only the row's own shard whether it was known before.
+without_effort() {
+    sed '/"log_density"/!s/"familiarity":[^,]*,"novel":[^,]*,//; s/"evaluations":[0-9]*,//; s/"rate":[^,]*,//
+        s/"novel":[0-9]*,//; s/"fullness":[^,]*,//' "$1"
+}
+
+same() {
+    without_effort "$1" > left
+    without_effort "$2" > right
+    cmp -s left right || fail "$3: $(diff left right | head -4)"
+}
+
+# ---- the same answers
+
+awk 'BEGIN { for (j = 0; j < 24; j++) printf "%d%s", j % 3 != 0, j < 23 ? "," : "\n" }' > mask.csv
+rows 60 24 1 > all.csv
+rows 6 24 2 > new.csv
+head -10 all.csv > few.csv
+sed -n '8p;20p;31p' all.csv > gone.csv
+sed '8d;20d;31d' all.csv > kept.csv
+shape="--dim 24 --hidden 8,8 --shards 8 --shard-rows 6 --seed 3"
+
+# every command on one file, and then on folders of four
+# whole NAME ROWS OPTIONS...; asked: a file of rows that it should know
+asked=all.csv
+whole() {
+    name=$1 file=$2
+    shift 2
+    "$bpcn" create "$name.mem" $shape "$@" -q
+    "$bpcn" write "$name.mem" "$file" --json > "$name.write"
+    "$bpcn" read "$name.mem" "$asked" --mask mask.csv --json -o "$name.npy" > "$name.read"
+    "$bpcn" read "$name.mem" "$asked" --noise 0.05 -q -o "$name.noisy.npy"
+    "$bpcn" score "$name.mem" "$asked" --json > "$name.score"
+}
+
+after() {
+    name=$1
+    "$bpcn" delete "$name.mem" gone.csv --json > "$name.delete"
+    grep -q '"deleted":true' "$name.delete" || fail "nothing was deleted"
+    "$bpcn" forget "$name.mem" --beta 0.01 -q
+    "$bpcn" read "$name.mem" kept.csv --mask mask.csv -q -o "$name.after.npy"
+}
+
+# folder RANKS NAME ROWS OPTIONS...
+folder() {
+    p=$1 name=$2 file=$3 dir=$2.$1
+    shift 3
+    ranks "$p" create "$dir" $shape "$@" --files 4 -q
+    ranks "$p" write "$dir" "$file" --json > mine
+    same "$name.write" mine "write, $p ranks, $name"
+    ranks "$p" read "$dir" "$asked" --mask mask.csv --json -o mine.npy > mine
+    cmp "$name.npy" mine.npy || fail "answers to fragments, $p ranks, $name"
+    same "$name.read" mine "read, $p ranks, $name"
+    ranks "$p" read "$dir" "$asked" --noise 0.05 -q -o mine.npy
+    cmp "$name.noisy.npy" mine.npy || fail "answers to noisy rows, $p ranks, $name"
+    ranks "$p" score "$dir" "$asked" --json > mine
+    same "$name.score" mine "score, $p ranks, $name"
+    # for rows that nobody knows a better shard may be found than one process does, which looks at four in all; but
+    # every number of ranks finds the same
+    ranks "$p" score "$dir" new.csv --json > mine
+    [ -f "$name.new" ] || cp mine "$name.new"
+    cmp "$name.new" mine || fail "score of new rows, $p ranks, $name"
+    grep -q '"verdict":"known"' mine && fail "a new row is known"
+    ok "$p ranks write, read and score as one process does: $name"
+}
+
+folder_after() {
+    p=$1 name=$2 dir=$2.$1
+    ranks "$p" delete "$dir" gone.csv --json > mine
+    cmp "$name.delete" mine || fail "delete, $p ranks"
+    ranks "$p" forget "$dir" --beta 0.01 -q
+    ranks "$p" read "$dir" kept.csv --mask mask.csv -q -o mine.npy
+    cmp "$name.after.npy" mine.npy || fail "answers after forget and delete, $p ranks"
+    ranks "$p" info "$dir" --json > mine
+    grep -q '"writes":60,"forgets":1,"deletes":3,.*"files":4,"shards":8' mine || fail "info: $(cat mine)"
+    ok "$p ranks forget, delete and tell as one process does"
+}
+
+whole blur all.csv
+after blur
+counts=3
+[ "$form" = long ] && counts="1 2 3 4"
+for p in $counts; do
+    folder "$p" blur all.csv
+    folder_after "$p" blur
+done
+asked=few.csv
+whole part few.csv # two shards have begun: two files are empty
+folder 3 part few.csv
+tail -48 all.csv > asked.csv # what the first two shards had is gone
+asked=asked.csv
+whole recycle all.csv --when-full recycle
+folder 2 recycle all.csv --when-full recycle
+if [ "$form" = long ]; then
+    for p in 1 4; do
+        folder "$p" recycle all.csv --when-full recycle
+    done
+    asked=few.csv
+    for p in 1 4; do
+        folder "$p" part few.csv
+    done
+    asked=all.csv
+    whole double all.csv --precision float64 --particles 2
+    for p in 1 4; do
+        folder "$p" double all.csv --precision float64 --particles 2
+    done
+fi
+
+# the files do not know how many ranks made them
+ranks 4 read recycle.2 asked.csv --mask mask.csv -q -o mine.npy
+cmp recycle.npy mine.npy || fail "a folder that 2 ranks wrote, read by 4"
+for f in 0 1 2 3; do
+    "$bpcn" check "recycle.2/part-0000$f-of-00004.mem" -q || fail "file $f is no memory file of its own"
+done
+ok "a folder that two ranks wrote is read by four, and its files are memory files"
+
+# ---- errors
+
+# refuses RANKS STATUS SENTENCE ARGUMENTS...
+refuses() {
+    p=$1 wanted=$2 sentence=$3
+    shift 3
+    status=0
+    ranks "$p" "$@" > said 2>&1 || status=$?
+    [ "$status" = "$wanted" ] || fail "status $status, not $wanted: $* ($(cat said))"
+    grep -q "^bpcn-mpi.*$sentence" said || fail "'$sentence' is not in: $(cat said)"
+    [ "$(grep -c '^bpcn-mpi' said)" = 1 ] || fail "more than one sentence: $(cat said)"
+    ok "$sentence"
+}
+
+mkdir nothing
+refuses 2 1 "No such file or directory" read nowhere all.csv
+refuses 2 4 "there are no files" read nothing all.csv
+refuses 2 1 "already has a memory" create blur.3 $shape --files 4
+refuses 2 1 "3 shards cannot be cut into 4 files" create fresh --dim 4 --shards 3 --files 4
+cp -r blur.3 damaged
+printf 'x' | dd of=damaged/part-00003-of-00004.mem bs=1 seek=700 conv=notrunc 2> /dev/null
+refuses 2 4 "damaged" read damaged all.csv
+cp -r blur.3 missing
+rm missing/part-00001-of-00004.mem
+refuses 2 1 "part-00001-of-00004.mem.*No such file" read missing all.csv
+if [ "$form" = long ]; then
+    refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.3 all.csv
+    refuses 4 1 "4 ranks cannot share 2 files out" create fresh $shape --files 2
+    ranks 1 create other --dim 25 --shards 8 --files 4 -q
+    cp -r blur.3 mixed
+    cp other/part-00002-of-00004.mem mixed/
+    refuses 3 4 "it is of another shape than the folder's first file" score mixed all.csv
+    cp -r blur.3 twice
+    cp blur.3/part-00002-of-00004.mem twice/part-00001-of-00004.mem
+    refuses 3 4 "it holds other shards than its name says" score twice all.csv
+    cp -r blur.3 two
+    cp blur.3/part-00002-of-00004.mem two/part-00002-of-00005.mem
+    refuses 2 4 "files of two memories" score two all.csv
+    refuses 2 2 "no command 'eval'" eval
+    # of rows with a bad one, those before it are written and none after it
+    ranks 2 create fresh $shape --files 4 -q
+    sed '8s/^[^,]*/1e16/' all.csv > bad.csv
+    ranks 2 write fresh bad.csv > said 2>&1 && fail "a row that no memory takes was written"
+    grep -q "row 7: entry 0 is too large" said && grep -q "7 rows written before that are in the memory" said ||
+        fail "no word of the bad row: $(cat said)"
+    ranks 2 info fresh --json | grep -q '"writes":7,' || fail "rows after a bad one were written"
+    ok "rows before a bad one are written, and none after it"
+    refuses 2 3 "not deleted" delete blur.3 new.csv --rows 0:1
+fi
+
+# ---- a rank dies in the midst of writing
+
+# how many rows were acknowledged: lines of rows in the answer
+acknowledged() {
+    grep -c '"row":[0-9]*,"familiarity"' "$1" || true
+}
+
+# dies RANKS WHO: rank WHO is killed after some rows; the job ends, and nothing acknowledged is lost
+dies() {
+    p=$1 who=$2
+    rm -rf crash
+    ranks "$p" create crash --dim 64 --hidden 64,64 --shards 16 --shard-rows 64 --when-full refuse --files 4 -q
+    timeout 120 mpirun --oversubscribe -n "$p" "$mpi" write crash long.csv --json > said 2> why &
+    job=$!
+    tries=0
+    while [ "$(acknowledged said)" -lt 100 ] && [ $tries -lt 1000 ]; do
+        sleep 0.01
+        tries=$((tries + 1))
+    done
+    victim=
+    for pid in $(pgrep -f "$mpi write crash" || true); do
+        if tr '\0' '\n' < "/proc/$pid/environ" 2> /dev/null | grep -q "^OMPI_COMM_WORLD_RANK=$who\$"; then
+            [ "$(readlink "/proc/$pid/cwd")" = "$PWD" ] && victim=$pid
+        fi
+    done
+    [ -n "$victim" ] && kill -9 "$victim" || fail "no rank $who to kill: $(tail -1 said)"
+    start=$(date +%s)
+    status=0
+    wait $job || status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] || fail "status $status after rank $who was killed"
+    [ $(($(date +%s) - start)) -lt 60 ] || fail "the job took a minute to end"
+    grep -q "rank $who .*signal 9" why || fail "no word of rank $who: $(cat why)"
+    count=$(acknowledged said)
+    [ "$count" -ge 100 ] && [ "$count" -lt 1024 ] || fail "$count rows acknowledged: too early or too late"
+    # fewer ranks go on
+    ranks 1 info crash --json > said
+    there=$(sed 's/.*"writes":\([0-9]*\),.*/\1/' said)
+    [ "$there" -ge "$count" ] || fail "$count rows acknowledged, $there there"
+    ranks 2 score crash long.csv --rows "0:$count" --json > said
+    [ "$(grep -c '"verdict":"known"' said)" = "$count" ] || fail "of $count acknowledged rows not all are known"
+    # what the crash left unfilled is filled: the memory takes all of its 16 x 64 rows, and then no more
+    rows $((1024 - there)) 64 9 > rest.csv
+    ranks 2 write crash rest.csv -q || fail "$there rows there, but $((1024 - there)) more were refused"
+    status=0
+    ranks 2 write crash new64.csv > said 2>&1 || status=$?
+    [ $status = 1 ] && grep -q "the memory is full" said || fail "more rows than there is room for: $(cat said)"
+    ok "rank $who of $p killed after $count rows: $there are there, and the rest is taken"
+}
+
+rows 1024 64 4 > long.csv
+rows 1 64 5 > new64.csv
+dies 3 1
+if [ "$form" = long ]; then
+    dies 2 0
+    dies 4 3
+    dies 4 2
+fi
+echo "$passed passed"
