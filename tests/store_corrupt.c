@@ -463,7 +463,7 @@ static void try_shard_headers(void)
     refuse32(420, 3, BPCN_CORRUPT, "for a memory of");
     refuse32(424, 0, BPCN_CORRUPT, "shard_rows is 0");
     refuse32(428, 3, BPCN_CORRUPT, "when_full 3");
-    refuse32(432, 1, BPCN_CORRUPT, "reserved byte 432");
+    refuse32(440, 1, BPCN_CORRUPT, "reserved byte 440");
     refuse32(8, 1, BPCN_CORRUPT, "reserved byte 416"); /* version 1 has no shards */
     start();
     put32(file + 416, 1);

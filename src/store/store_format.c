@@ -260,29 +260,6 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     return BPCN_OK;
 }
 
-/* Fields that can have one value only. */
-static bpcn_status check_fixed(const unsigned char *bytes)
-{
-    uint32_t header = get32(bytes + AT_HEADER_BYTES), block = get32(bytes + AT_BLOCK_BYTES);
-    uint32_t layers = get32(bytes + AT_LAYERS);
-    if (header != HEADER_BYTES)
-        return fail(BPCN_CORRUPT, "the header is wrong: it gives its own length as %lu, not %d", (unsigned long)header,
-                    HEADER_BYTES);
-    if (block != BLOCK_BYTES)
-        return fail(BPCN_CORRUPT, "the header is wrong: it gives blocks of %lu bytes, not %d", (unsigned long)block,
-                    BLOCK_BYTES);
-    for (size_t l = layers; l < BPCN_MAX_LAYERS; l++)
-        if (get32(bytes + AT_HIDDEN + 4 * l) != 0)
-            return fail(BPCN_CORRUPT, "the header is wrong: hidden[%zu] is set, but there are %lu layers", l,
-                        (unsigned long)layers);
-    if (get32(bytes + AT_VERSION) > 1 && get32(bytes + AT_SHARDS) == 1 && get32(bytes + AT_WHEN_FULL) == BPCN_BLUR)
-        return fail(BPCN_CORRUPT, "the header is wrong: it has version 2, but a memory of one shard is of version 1");
-    for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
-        if (bytes[i] != 0)
-            return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
-    return BPCN_OK;
-}
-
 static void decode_options(const unsigned char *bytes, bpcn_options *o)
 {
     bpcn_options_default(o, sizeof *o);
@@ -311,6 +288,31 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
         o->first_shard = get32(bytes + AT_FIRST_SHARD);
         o->shard_step = (size_t)get32(bytes + AT_SHARDS_BETWEEN) + 1;
     }
+}
+
+/* Fields that can have one value only. */
+static bpcn_status check_fixed(const unsigned char *bytes)
+{
+    uint32_t header = get32(bytes + AT_HEADER_BYTES), block = get32(bytes + AT_BLOCK_BYTES);
+    uint32_t layers = get32(bytes + AT_LAYERS);
+    if (header != HEADER_BYTES)
+        return fail(BPCN_CORRUPT, "the header is wrong: it gives its own length as %lu, not %d", (unsigned long)header,
+                    HEADER_BYTES);
+    if (block != BLOCK_BYTES)
+        return fail(BPCN_CORRUPT, "the header is wrong: it gives blocks of %lu bytes, not %d", (unsigned long)block,
+                    BLOCK_BYTES);
+    for (size_t l = layers; l < BPCN_MAX_LAYERS; l++)
+        if (get32(bytes + AT_HIDDEN + 4 * l) != 0)
+            return fail(BPCN_CORRUPT, "the header is wrong: hidden[%zu] is set, but there are %lu layers", l,
+                        (unsigned long)layers);
+    bpcn_options options;
+    decode_options(bytes, &options);
+    if (get32(bytes + AT_VERSION) > 1 && !has_shards(&options))
+        return fail(BPCN_CORRUPT, "the header is wrong: it has version 2, but a memory of one shard is of version 1");
+    for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
+        if (bytes[i] != 0)
+            return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
+    return BPCN_OK;
 }
 
 static bpcn_status check_options(bpcn_options *options)
