@@ -18,6 +18,14 @@ double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double method_seconds(const struct method *m)
+{
+    struct timespec used;
+    if (m->spec.threads != 1 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+        return clock_seconds();
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
 struct method_spec method_spec_default(void)
 {
     struct method_spec s = {.kind = METHOD_BAYESPCN,
@@ -339,13 +347,13 @@ static int read_memory(struct method *m, bpcn_objective objective, const float *
     if (info == NULL)
         return failed(failure, "out of memory");
     options.objective = objective;
-    double start = clock_seconds();
+    double start = method_seconds(m);
     int status = bpcn_memory_read(m->memory, query, known, n, &options, out, info) == BPCN_OK ? 0 : -1;
-    double end = clock_seconds();
+    double end = method_seconds(m);
     report->seconds += end - start;
     if (status == 0 && report->twice) {
         status = bpcn_memory_read(m->memory, query, known, n, &options, out, info) == BPCN_OK ? 0 : -1;
-        report->again += clock_seconds() - end;
+        report->again += method_seconds(m) - end;
     }
     for (size_t i = 0; status == 0 && i < n; i++) {
         double least = 0;
@@ -372,10 +380,10 @@ int method_read(struct method *m, bpcn_objective objective, const float *query, 
 {
     if (m->memory != NULL)
         return read_memory(m, objective, query, known, n, images, truth, out, report, failure);
-    double start = clock_seconds();
+    double start = method_seconds(m);
     if (m->model.read(m->model.self, query, known, n, out) != BPCN_OK)
         return model_failed(m, failure);
-    report->seconds += clock_seconds() - start;
+    report->seconds += method_seconds(m) - start;
     if (m->spec.kind == METHOD_MHN)
         report->evaluations += (double)mhn_last_steps(&m->model) * (double)n;
     if (m->spec.kind == METHOD_GPCN_OFFLINE || m->spec.kind == METHOD_GPCN_ONLINE)

@@ -81,6 +81,9 @@ struct read_report {
 
 double clock_seconds(void);
 
+/* Of the clock, or, for a method with one thread, of the processor: what else runs beside it does not count. */
+double method_seconds(const struct method *method);
+
 int method_create(const struct method_spec *spec, size_t dim, struct method *method, struct failure *failure);
 void method_free(struct method *method);
 

@@ -33,10 +33,10 @@ int stream_advance(struct stream *s, size_t length, struct failure *failure)
         return failed(failure, "%s has %zu images here, but %zu are to be written", d->name, d->count, length);
     while (s->method.written < length) {
         size_t at = s->method.written, piece = length - at < WRITE_PIECE ? length - at : WRITE_PIECE;
-        double before = clock_seconds();
+        double before = method_seconds(&s->method);
         if (method_write(&s->method, d->pixels + at * d->dim, piece, failure) != 0)
             return -1;
-        s->write_seconds += clock_seconds() - before;
+        s->write_seconds += method_seconds(&s->method) - before;
         tell(s, "writing", s->method.written, length);
     }
     return 0;
