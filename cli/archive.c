@@ -8,48 +8,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS_MOST = 2 * BPCN_MAX_LAYERS + 16, NAME_MOST = 32 };
+enum { NAME_MOST = 48, BEGIN_PIECE = 64 };
 
-/* The members of an archive being made; every array is owned here. */
+/* A member that is owned here, the array and its name. */
+struct packed {
+    void *data;
+    char name[NAME_MOST];
+};
+
+/* The members of an archive being made. */
 struct packing {
-    fmt_member member[MEMBERS_MOST];
-    void *data[MEMBERS_MOST];
-    char name[MEMBERS_MOST][NAME_MOST];
-    size_t count;
+    struct packed *packed; /* [room] */
+    fmt_member *member;    /* [room] */
+    size_t count, room;
 };
 
 static void packing_free(struct packing *p)
 {
     for (size_t i = 0; i < p->count; i++)
-        free(p->data[i]);
-    free(p);
+        free(p->packed[i].data);
+    free(p->packed);
+    free(p->member);
+}
+
+/* Options, fields and counts, and of every shard its layers, top and weights. */
+static int packing_create(struct packing *p, size_t layers, size_t shards)
+{
+    *p = (struct packing){.room = 16 + shards * (2 * layers + 3)};
+    p->packed = calloc(p->room, sizeof *p->packed);
+    p->member = calloc(p->room, sizeof *p->member);
+    return p->packed == NULL || p->member == NULL ? -1 : 0;
+}
+
+/* "mean0" of shard 0, "shard1.mean0" of the next; layer < 0: no number. */
+static void member_name(char *out, size_t shard, const char *name, int layer)
+{
+    char before[24] = "", after[16] = "";
+    if (shard > 0)
+        snprintf(before, sizeof before, "shard%zu.", shard % (2 * (size_t)BPCN_MAX_SHARDS));
+    if (layer >= 0)
+        snprintf(after, sizeof after, "%d", layer);
+    snprintf(out, NAME_MOST, "%s%.16s%s", before, name, after);
 }
 
 /* Room for a member of up to three axes (0: no such axis); NULL when there is none. */
-static void *add_member(struct packing *p, const char *name, int layer, fmt_type type, size_t a, size_t b, size_t c)
+static void *add_member(struct packing *p, size_t shard, const char *name, int layer, fmt_type type, size_t a, size_t b,
+                        size_t c)
 {
-    size_t shape[3] = {a, b, c}, count = 1, ndim = 0, i = p->count;
+    size_t shape[3] = {a, b, c}, count = 1, ndim = 0;
+    struct packed *own = &p->packed[p->count];
     for (; ndim < 3 && shape[ndim] > 0; ndim++) {
         if (shape[ndim] > SIZE_MAX / 16 / count)
             return NULL;
         count *= shape[ndim];
     }
-    p->data[i] = calloc(count, type == FMT_U8 ? 1 : type == FMT_F32 ? sizeof(float) : sizeof(double));
-    if (p->data[i] == NULL)
+    if (p->count == p->room)
         return NULL;
-    if (layer < 0)
-        snprintf(p->name[i], NAME_MOST, "%s", name);
-    else
-        snprintf(p->name[i], NAME_MOST, "%s%d", name, layer);
-    p->member[i] = (fmt_member){.name = p->name[i], .type = type, .ndim = ndim, .data = p->data[i]};
-    memcpy(p->member[i].shape, shape, ndim * sizeof *shape);
-    p->count++;
-    return p->data[i];
+    own->data = calloc(count, type == FMT_U8 ? 1 : type == FMT_F32 ? sizeof(float) : sizeof(double));
+    if (own->data == NULL)
+        return NULL;
+    member_name(own->name, shard, name, layer);
+    fmt_member *member = &p->member[p->count++];
+    *member = (fmt_member){.name = own->name, .type = type, .ndim = ndim, .data = own->data};
+    memcpy(member->shape, shape, ndim * sizeof *shape);
+    return own->data;
 }
 
 static int add_number(struct packing *p, const char *name, double value)
 {
-    double *data = add_member(p, name, -1, FMT_F64, 0, 0, 0);
+    double *data = add_member(p, 0, name, -1, FMT_F64, 0, 0, 0);
     if (data != NULL)
         *data = value;
     return data == NULL ? -1 : 0;
@@ -60,29 +87,30 @@ static int pack_options(struct packing *p, const bpcn_options *o)
     int failed = add_number(p, "dim", (double)o->dim) || add_number(p, "activation", (double)o->activation) ||
                  add_number(p, "precision", (double)o->precision) || add_number(p, "particles", (double)o->particles) ||
                  add_number(p, "sigma_w", o->sigma_w) || add_number(p, "sigma_x", o->sigma_x) ||
-                 add_number(p, "sigma_data", o->sigma_data);
-    double *seed = failed ? NULL : add_member(p, "seed", -1, FMT_F64, 2, 0, 0);
+                 add_number(p, "sigma_data", o->sigma_data) || add_number(p, "shards", (double)o->shards) ||
+                 add_number(p, "shard_rows", (double)o->shard_rows) || add_number(p, "when_full", (double)o->when_full);
+    double *seed = failed ? NULL : add_member(p, 0, "seed", -1, FMT_F64, 2, 0, 0);
     if (seed == NULL)
         return -1;
     seed[0] = (double)(o->seed >> 32);
     seed[1] = (double)(o->seed & 0xFFFFFFFFu);
-    double *hidden = o->layers ? add_member(p, "hidden", -1, FMT_F64, o->layers, 0, 0) : NULL;
+    double *hidden = o->layers ? add_member(p, 0, "hidden", -1, FMT_F64, o->layers, 0, 0) : NULL;
     for (size_t l = 0; hidden != NULL && l < o->layers; l++)
         hidden[l] = (double)o->hidden[l];
     return o->layers > 0 && hidden == NULL ? -1 : 0;
 }
 
 /* float32 memories keep their means as float32, which loses nothing. */
-static int pack_layer(struct packing *p, const bpcn_memory *memory, const bpcn_options *o, size_t l)
+static int pack_layer(struct packing *p, const bpcn_memory *memory, const bpcn_options *o, size_t shard, size_t l)
 {
     size_t above = o->hidden[l], below = l ? o->hidden[l - 1] : o->dim, n = o->particles;
     fmt_type type = o->precision == BPCN_FLOAT64 ? FMT_F64 : FMT_F32;
-    void *means = add_member(p, "mean", (int)l, type, n, above, below);
-    double *covs = means ? add_member(p, "cov", (int)l, FMT_F64, n, above, above) : NULL;
+    void *means = add_member(p, shard, "mean", (int)l, type, n, above, below);
+    double *covs = means ? add_member(p, shard, "cov", (int)l, FMT_F64, n, above, above) : NULL;
     double *mean = covs ? calloc(above * below, sizeof *mean) : NULL;
     int failed = mean == NULL;
     for (size_t k = 0; k < n && !failed; k++) {
-        failed = bpcn_memory_get_layer(memory, 0, k, l, mean, covs + k * above * above) != BPCN_OK;
+        failed = bpcn_memory_get_layer(memory, shard, k, l, mean, covs + k * above * above) != BPCN_OK;
         for (size_t j = 0; j < above * below; j++)
             if (type == FMT_F64)
                 ((double *)means)[k * above * below + j] = mean[j];
@@ -93,33 +121,56 @@ static int pack_layer(struct packing *p, const bpcn_memory *memory, const bpcn_o
     return failed;
 }
 
-static int pack_rest(struct packing *p, const bpcn_memory *memory, const bpcn_options *o, const char *fields)
+static int pack_shard(struct packing *p, const bpcn_memory *memory, const bpcn_options *o, size_t shard)
 {
-    size_t width = o->layers ? o->hidden[o->layers - 1] : o->dim, n = o->particles, length = strlen(fields);
-    double *weights = add_member(p, "weights", -1, FMT_F64, n, 0, 0);
-    double *mean = weights ? add_member(p, "top_mean", -1, FMT_F64, n, width, 0) : NULL;
-    double *variance = mean ? add_member(p, "top_variance", -1, FMT_F64, n, 0, 0) : NULL;
-    char *text = variance && length > 0 ? add_member(p, "fields", -1, FMT_U8, length, 0, 0) : NULL;
-    int failed = variance == NULL || (length > 0 && text == NULL) || bpcn_memory_get_weights(memory, 0, weights);
+    size_t width = o->layers ? o->hidden[o->layers - 1] : o->dim, n = o->particles;
+    int failed = 0;
+    for (size_t l = 0; !failed && l < o->layers; l++)
+        failed = pack_layer(p, memory, o, shard, l);
+    double *weights = failed ? NULL : add_member(p, shard, "weights", -1, FMT_F64, n, 0, 0);
+    double *mean = weights ? add_member(p, shard, "top_mean", -1, FMT_F64, n, width, 0) : NULL;
+    double *variance = mean ? add_member(p, shard, "top_variance", -1, FMT_F64, n, 0, 0) : NULL;
+    failed = variance == NULL || bpcn_memory_get_weights(memory, shard, weights) != BPCN_OK;
     for (size_t k = 0; k < n && !failed; k++)
-        failed = bpcn_memory_get_top(memory, 0, k, mean + k * width, &variance[k]) != BPCN_OK;
-    if (!failed && text != NULL)
-        memcpy(text, fields, length);
+        failed = bpcn_memory_get_top(memory, shard, k, mean + k * width, &variance[k]) != BPCN_OK;
     return failed;
+}
+
+/* The rows of every shard, and which is open. */
+static int pack_counts(struct packing *p, const bpcn_memory *memory, const bpcn_stats *stats)
+{
+    size_t count = stats->shards;
+    uint64_t *rows = calloc(count, sizeof *rows);
+    double *out = add_member(p, 0, "rows", -1, FMT_F64, count, 0, 0);
+    int failed = rows == NULL || out == NULL || bpcn_memory_get_shards(memory, rows, count, &count) != BPCN_OK;
+    for (size_t k = 0; k < stats->shards && !failed; k++)
+        out[k] = (double)rows[k];
+    free(rows);
+    return failed || add_number(p, "open_shard", (double)stats->open_shard);
+}
+
+static int pack_fields(struct packing *p, const char *fields)
+{
+    size_t length = strlen(fields);
+    char *text = length > 0 ? add_member(p, 0, "fields", -1, FMT_U8, length, 0, 0) : NULL;
+    if (text != NULL)
+        memcpy(text, fields, length);
+    return length > 0 && text == NULL ? -1 : 0;
 }
 
 int archive_save(const struct say *say, const char *path, const bpcn_memory *memory, const char *fields)
 {
     bpcn_options o = {.size = sizeof o};
+    bpcn_stats stats = {.size = sizeof stats};
     fmt_error error = {"out of memory"};
-    struct packing *p = calloc(1, sizeof *p);
-    int failed = p == NULL || bpcn_memory_get_options(memory, &o) != BPCN_OK || pack_options(p, &o);
-    for (size_t l = 0; !failed && l < o.layers; l++)
-        failed = pack_layer(p, memory, &o, l);
-    failed =
-        failed || pack_rest(p, memory, &o, fields) || fmt_write_npz(path, p->member, p->count, false, &error) != FMT_OK;
-    if (p != NULL)
-        packing_free(p);
+    struct packing p = {0};
+    int failed = bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_stats(memory, &stats) != BPCN_OK ||
+                 packing_create(&p, o.layers, stats.shards) || pack_options(&p, &o) ||
+                 pack_counts(&p, memory, &stats) || pack_fields(&p, fields);
+    for (size_t k = 0; !failed && k < stats.shards; k++)
+        failed = pack_shard(&p, memory, &o, k);
+    failed = failed || fmt_write_npz(path, p.member, p.count, false, &error) != FMT_OK;
+    packing_free(&p);
     return failed ? say_error(say, "%s", error.message) : EXIT_DONE;
 }
 
@@ -169,17 +220,25 @@ static int read_size(const struct unpacking *u, const char *name, double most, s
     return 0;
 }
 
-static int read_hidden(const struct unpacking *u, bpcn_options *o)
+static int has_member(const struct unpacking *u, const char *name, bool *there)
 {
     fmt_names names = {0};
-    fmt_array a;
     fmt_error error;
-    bool there = false;
     if (fmt_npz_list(u->path, &names, &error) != FMT_OK)
         return say_error(u->say, "%s", error.message);
+    *there = false;
     for (size_t i = 0; i < names.count; i++)
-        there = there || strcmp(names.name[i], "hidden") == 0;
+        *there = *there || strcmp(names.name[i], name) == 0;
     fmt_names_free(&names);
+    return 0;
+}
+
+static int read_hidden(const struct unpacking *u, bpcn_options *o)
+{
+    fmt_array a;
+    bool there = false;
+    if (has_member(u, "hidden", &there) != 0)
+        return EXIT_FAILED;
     o->layers = 0;
     if (!there)
         return 0;
@@ -195,6 +254,22 @@ static int read_hidden(const struct unpacking *u, bpcn_options *o)
     return failed ? wrong(u, "hidden", "not the widths of hidden layers") : 0;
 }
 
+/* An archive without them is of one shard. */
+static int read_shards(const struct unpacking *u, bpcn_options *o)
+{
+    size_t when_full = 0;
+    bool there = false;
+    if (has_member(u, "shards", &there) != 0)
+        return EXIT_FAILED;
+    if (!there)
+        return 0;
+    int failed = read_size(u, "shards", BPCN_MAX_SHARDS, &o->shards) ||
+                 read_size(u, "shard_rows", UINT32_MAX, &o->shard_rows) ||
+                 read_size(u, "when_full", BPCN_REFUSE, &when_full);
+    o->when_full = (bpcn_when_full)when_full;
+    return failed;
+}
+
 static int read_options(const struct unpacking *u, bpcn_options *o)
 {
     size_t activation, precision;
@@ -204,7 +279,7 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||
         read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) || read_hidden(u, o) ||
-        read_member(u, "seed", 2, &seed))
+        read_shards(u, o) || read_member(u, "seed", 2, &seed))
         return EXIT_FAILED;
     o->activation = (bpcn_activation)activation;
     o->precision = (bpcn_precision)precision;
@@ -215,13 +290,20 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
     return failed ? wrong(u, "seed", "not two 32-bit numbers") : 0;
 }
 
-static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t l, bpcn_memory *memory)
+/* "shard 3, " for messages; "" of the first. */
+static const char *in_shard(size_t shard, char *out)
+{
+    snprintf(out, NAME_MOST, "shard %zu, ", shard);
+    return shard > 0 ? out : "";
+}
+
+static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t shard, size_t l, bpcn_memory *memory)
 {
     size_t above = o->hidden[l], below = l ? o->hidden[l - 1] : o->dim, n = o->particles;
-    char mean_name[NAME_MOST], cov_name[NAME_MOST];
+    char mean_name[NAME_MOST], cov_name[NAME_MOST], where[NAME_MOST];
     fmt_array mean, cov;
-    snprintf(mean_name, sizeof mean_name, "mean%zu", l);
-    snprintf(cov_name, sizeof cov_name, "cov%zu", l);
+    member_name(mean_name, shard, "mean", (int)l);
+    member_name(cov_name, shard, "cov", (int)l);
     if (read_member(u, mean_name, n * above * below, &mean) != 0)
         return EXIT_FAILED;
     if (read_member(u, cov_name, n * above * above, &cov) != 0) {
@@ -230,27 +312,101 @@ static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t l
     }
     int failed = 0;
     for (size_t k = 0; k < n && !failed; k++)
-        if (bpcn_memory_set_layer(memory, 0, k, l, mean.data + k * above * below, cov.data + k * above * above))
-            failed = say_error(u->say, "%s: layer %zu of particle %zu: %s", u->path, l, k, bpcn_error());
+        if (bpcn_memory_set_layer(memory, shard, k, l, mean.data + k * above * below, cov.data + k * above * above))
+            failed = say_error(u->say, "%s: %slayer %zu of particle %zu: %s", u->path, in_shard(shard, where), l, k,
+                               bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&cov);
     return failed;
 }
 
-static int read_rest(const struct unpacking *u, const bpcn_options *o, bpcn_memory *memory)
+static int read_shard(const struct unpacking *u, const bpcn_options *o, size_t shard, bpcn_memory *memory)
 {
     size_t width = o->layers ? o->hidden[o->layers - 1] : o->dim, n = o->particles;
+    char mean_name[NAME_MOST], variance_name[NAME_MOST], weights_name[NAME_MOST], where[NAME_MOST];
     fmt_array mean = {0}, variance = {0}, weights = {0};
-    int failed = read_member(u, "top_mean", n * width, &mean) || read_member(u, "top_variance", n, &variance) ||
-                 read_member(u, "weights", n, &weights);
+    int failed = 0;
+    for (size_t l = 0; !failed && l < o->layers; l++)
+        failed = read_layer(u, o, shard, l, memory);
+    member_name(mean_name, shard, "top_mean", -1);
+    member_name(variance_name, shard, "top_variance", -1);
+    member_name(weights_name, shard, "weights", -1);
+    failed = failed || read_member(u, mean_name, n * width, &mean) || read_member(u, variance_name, n, &variance) ||
+             read_member(u, weights_name, n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
-        if (bpcn_memory_set_top(memory, 0, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
-            failed = say_error(u->say, "%s: top of particle %zu: %s", u->path, k, bpcn_error());
-    if (!failed && bpcn_memory_set_weights(memory, 0, weights.data) != BPCN_OK)
-        failed = say_error(u->say, "%s: weights: %s", u->path, bpcn_error());
+        if (bpcn_memory_set_top(memory, shard, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
+            failed =
+                say_error(u->say, "%s: %stop of particle %zu: %s", u->path, in_shard(shard, where), k, bpcn_error());
+    if (!failed && bpcn_memory_set_weights(memory, shard, weights.data) != BPCN_OK)
+        failed = say_error(u->say, "%s: %sweights: %s", u->path, in_shard(shard, where), bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&variance);
     fmt_array_free(&weights);
+    return failed;
+}
+
+/* ---- shards begin when they are written to: rows of zeros begin them, and their parameters are replaced */
+
+/* How many rows leave the shards as `rows` says, with number `open` begun last. */
+static double rows_to_begin(const bpcn_options *o, const fmt_array *rows, size_t open)
+{
+    double sum = 0, full = (double)o->shards * (double)o->shard_rows;
+    for (size_t k = 0; k < rows->count; k++)
+        sum += rows->data[k];
+    if (o->when_full == BPCN_RECYCLE && open + 1 < rows->count) /* the next round, as far as it has come */
+        return full + (double)open * (double)o->shard_rows + rows->data[open];
+    if (o->when_full == BPCN_BLUR && sum > 2 * full) /* they are even: what matters is whose turn it is */
+        return 2 * full + fmod(sum, (double)o->shards);
+    return sum;
+}
+
+static int write_zeros(const bpcn_options *o, size_t count, bpcn_memory *memory)
+{
+    float *zeros = calloc(BEGIN_PIECE, o->dim * sizeof *zeros);
+    bpcn_status status = zeros ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t done = 0; done < count && status == BPCN_OK; done += BEGIN_PIECE)
+        status = bpcn_memory_write(memory, zeros, count - done < BEGIN_PIECE ? count - done : BEGIN_PIECE, NULL);
+    free(zeros);
+    return status == BPCN_OK ? 0 : -1;
+}
+
+/* Whether the shards are now as they should be: the same rows in each, or as many fewer in all of them. */
+static bool counts_agree(const bpcn_memory *memory, const fmt_array *rows, size_t open)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    size_t count = 0;
+    uint64_t *now = calloc(rows->count, sizeof *now);
+    bool agree = now != NULL && bpcn_memory_get_stats(memory, &stats) == BPCN_OK && stats.shards == rows->count &&
+                 stats.open_shard == open && bpcn_memory_get_shards(memory, now, rows->count, &count) == BPCN_OK;
+    for (size_t k = 1; agree && k < rows->count; k++)
+        agree = (double)now[k] - (double)now[0] == rows->data[k] - rows->data[0];
+    free(now);
+    return agree;
+}
+
+/* Begins the shards that the archive has, and says how many. One that takes any number of rows needs none of this. */
+static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_memory *memory, size_t *shards)
+{
+    fmt_array rows = {0};
+    size_t open = 0;
+    *shards = 1;
+    if (o->shards == 1 && o->when_full == BPCN_BLUR)
+        return 0;
+    if (read_member(u, "rows", 0, &rows) || read_size(u, "open_shard", BPCN_MAX_SHARDS, &open)) {
+        fmt_array_free(&rows);
+        return EXIT_FAILED;
+    }
+    bool sane = rows.count >= 1 && rows.count <= o->shards && open < rows.count;
+    for (size_t k = 0; sane && k < rows.count; k++)
+        sane = rows.data[k] >= 0 && rows.data[k] <= 9e15 && rows.data[k] == floor(rows.data[k]) &&
+               (o->when_full == BPCN_BLUR || rows.data[k] <= (double)o->shard_rows);
+    int failed = 0;
+    if (sane && write_zeros(o, (size_t)rows_to_begin(o, &rows, open), memory) != 0)
+        failed = say_error(u->say, "%s: %s", u->path, bpcn_error());
+    else if (!sane || !counts_agree(memory, &rows, open))
+        failed = wrong(u, "rows", "not what shards of that many rows can hold");
+    *shards = rows.count;
+    fmt_array_free(&rows);
     return failed;
 }
 
@@ -272,13 +428,15 @@ int archive_load(const struct say *say, const char *path, bpcn_memory **memory, 
 {
     struct unpacking u = {say, path};
     bpcn_options o;
+    size_t shards = 0;
     *memory = NULL;
     int failed = read_options(&u, &o);
     if (!failed && bpcn_memory_create(&o, memory) != BPCN_OK)
         failed = say_error(say, "%s: %s", path, bpcn_error());
-    for (size_t l = 0; !failed && l < o.layers; l++)
-        failed = read_layer(&u, &o, l, *memory);
-    failed = failed || read_rest(&u, &o, *memory);
+    if (!failed && bpcn_memory_get_options(*memory, &o) == BPCN_OK) /* with its defaults */
+        failed = begin_shards(&u, &o, *memory, &shards);
+    for (size_t k = 0; !failed && k < shards; k++)
+        failed = read_shard(&u, &o, k, *memory);
     if (!failed)
         read_fields(&u, fields, room);
     if (failed) {

@@ -7,6 +7,9 @@
  *   covL    [N, above, above]    row covariance of layer L
  *   top_mean [N, width]  top_variance [N]
  *   fields  [bytes]          the field description, as text
+ *   shards shard_rows when_full  more options; rows [begun] of every shard that has begun, open_shard: begun last
+ *
+ * Weights, layers and top are those of shard 0; shardK.weights, shardK.mean0, ... those of the others.
  */
 #ifndef BPCN_CLI_ARCHIVE_H
 #define BPCN_CLI_ARCHIVE_H

@@ -10,6 +10,8 @@
 
 enum { OPT_JSON = 256 };
 
+const char *const when_full_words[] = {"blur", "recycle", "refuse", NULL};
+
 static const struct option common[] = {{"quiet", no_argument, NULL, 'q'},
                                        {"json", no_argument, NULL, OPT_JSON},
                                        {"help", no_argument, NULL, 'h'},

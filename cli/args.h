@@ -48,6 +48,9 @@ int word_place(const char *word, const char *const *list);
 /* The names of the activations, ended by NULL. */
 const char *const *activation_words(void);
 
+/* What becomes of a row when every shard has its rows, in words, ended by NULL. */
+extern const char *const when_full_words[];
+
 /* The candidate that `word` was probably meant to be, or NULL. */
 const char *nearest_word(const char *word, const char *const *candidates, size_t count);
 

@@ -19,8 +19,16 @@ enum {
     OPT_CREATE_SEED,
     OPT_RESAMPLE,
     OPT_PRECISION,
+    OPT_CAPACITY,
+    OPT_SHARDS,
+    OPT_SHARD_ROWS,
+    OPT_WHEN_FULL,
     OPT_FORCE
 };
+
+/* Widths that --capacity chooses among; rows that it is without being asked, where rows are pictures. */
+enum { WIDTH_LEAST = 16, WIDTH_MOST = 64, PICTURES_USUAL = 1024 };
+static const uint64_t capacity_most = (uint64_t)1 << 48;
 
 static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE},
                                     {"dim", required_argument, NULL, OPT_DIM},
@@ -34,13 +42,19 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
                                     {"seed", required_argument, NULL, OPT_CREATE_SEED},
                                     {"resample", no_argument, NULL, OPT_RESAMPLE},
                                     {"precision", required_argument, NULL, OPT_PRECISION},
+                                    {"capacity", required_argument, NULL, OPT_CAPACITY},
+                                    {"shards", required_argument, NULL, OPT_SHARDS},
+                                    {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
+                                    {"when-full", required_argument, NULL, OPT_WHEN_FULL},
                                     {"force", no_argument, NULL, OPT_FORCE},
                                     {NULL, 0, NULL, 0}};
 
 struct plan {
     bpcn_options options;
     struct fields fields;
-    int shapes; /* of --image, --dim and --fields, how many were given */
+    int shapes;        /* of --image, --dim and --fields, how many were given */
+    uint64_t capacity; /* 0: not given, as are the next two */
+    bool hidden, shards;
     bool force;
 };
 
@@ -95,6 +109,7 @@ static void parse_option(struct args *a, int c, struct plan *plan)
     bpcn_options *o = &plan->options;
     switch (c) {
     case OPT_HIDDEN:
+        plan->hidden = true;
         parse_hidden(a, o);
         break;
     case OPT_ACTIVATION:
@@ -121,6 +136,19 @@ static void parse_option(struct args *a, int c, struct plan *plan)
     case OPT_PRECISION:
         o->precision = (bpcn_precision)parse_word(a, "--precision", precisions);
         break;
+    case OPT_CAPACITY:
+        plan->capacity = args_whole(a, "--capacity", optarg, 1, capacity_most);
+        break;
+    case OPT_SHARDS:
+        plan->shards = true;
+        o->shards = (size_t)args_whole(a, "--shards", optarg, 1, BPCN_MAX_SHARDS);
+        break;
+    case OPT_SHARD_ROWS:
+        o->shard_rows = (size_t)args_whole(a, "--shard-rows", optarg, 1, UINT32_MAX);
+        break;
+    case OPT_WHEN_FULL:
+        o->when_full = (bpcn_when_full)parse_word(a, "--when-full", when_full_words);
+        break;
     case OPT_FORCE:
         plan->force = true;
         break;
@@ -129,21 +157,94 @@ static void parse_option(struct args *a, int c, struct plan *plan)
     }
 }
 
+/* ---- shards */
+
+/* Less noise is left of narrow shards, but their rows want a unit each, and a code of a quarter of the entries. */
+static size_t good_width(size_t dim)
+{
+    size_t width = WIDTH_MOST;
+    while (width > WIDTH_LEAST && width > dim / 4)
+        width /= 2;
+    return width;
+}
+
+static size_t narrowest(const bpcn_options *o)
+{
+    size_t width = o->hidden[0];
+    for (size_t l = 1; l < o->layers; l++)
+        width = o->hidden[l] < width ? o->hidden[l] : width;
+    return width;
+}
+
+/* What was not said follows from what was: rows of a shard from its width, or its width from its rows. */
+static int plan_shards(const struct say *say, struct plan *plan)
+{
+    bpcn_options *o = &plan->options;
+    if (plan->capacity > 0 && plan->shards)
+        return say_usage(say, "give --capacity or --shards, not both: one follows from the other");
+    if (plan->capacity == 0 && !plan->shards && !plan->hidden && fields_picture(&plan->fields) != NULL)
+        plan->capacity = PICTURES_USUAL;
+    bool several = plan->capacity > 0 || o->shards > 1;
+    for (size_t l = 0; l < o->layers && several && !plan->hidden; l++)
+        o->hidden[l] = o->shard_rows > 0 ? o->shard_rows : good_width(o->dim);
+    if (o->shard_rows == 0)
+        o->shard_rows = narrowest(o);
+    if (plan->capacity == 0)
+        return 0;
+    uint64_t shards = (plan->capacity + o->shard_rows - 1) / o->shard_rows;
+    if (shards > BPCN_MAX_SHARDS)
+        return say_usage(say, "--capacity: %llu rows are %llu shards of %zu, but there can be at most %u",
+                         (unsigned long long)plan->capacity, (unsigned long long)shards, o->shard_rows,
+                         BPCN_MAX_SHARDS);
+    o->shards = (size_t)shards;
+    return 0;
+}
+
+/* What works, but is hardly meant. */
+static void warn(const struct say *say, const bpcn_options *o)
+{
+    if (o->shards > 1 && o->shard_rows > narrowest(o))
+        say_note(say, "a shard takes %zu rows, but its narrowest layer has %zu units: rows will blur before it is full",
+                 o->shard_rows, narrowest(o));
+    if (o->shards == 1 && o->when_full == BPCN_RECYCLE)
+        say_note(say,
+                 "with one shard --when-full recycle empties the whole memory after every %zu rows (give "
+                 "--capacity or --shards)",
+                 o->shard_rows);
+}
+
+static void tell_shards(const struct say *say, const struct memhead *h)
+{
+    static const char *const then[] = {"more blur", "then the oldest shard makes room", "then no more"};
+    const bpcn_options *o = &h->options;
+    say_result(say, "%zu shards of ", o->shards);
+    for (size_t l = 0; l < o->layers; l++)
+        say_result(say, "%s%zu", l ? ", " : "", o->hidden[l]);
+    say_result(say, ": up to %zu rows, %s; %.1f MB now, %.1f MB when full\n", o->shards * o->shard_rows,
+               then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
+}
+
 static void tell(const struct args *a, const char *path)
 {
     struct memhead head;
     char fields[FIELDS_TEXT_MOST];
     if (a->say.quiet || memfile_head(&a->say, path, &head) != 0)
         return;
+    const bpcn_options *o = &head.options;
     fields_format(&head.remark.fields, fields, sizeof fields);
+    say_result(&a->say, "%s: empty, %s, ", path, fields);
     if (a->say.json) {
         fputs("{\"created\":", stdout);
         json_string(stdout, path);
-        printf(",\"dim\":%zu,\"bytes\":%zu}\n", head.options.dim, head.stats.bytes);
-        return;
+        printf(",\"dim\":%zu,\"bytes\":%zu,\"bytes_most\":%zu,\"shards\":%zu,\"shard_rows\":%zu}\n", o->dim,
+               head.stats.bytes, head.stats.bytes_most, o->shards, o->shard_rows);
+    } else if (o->shards > 1) {
+        tell_shards(&a->say, &head);
+    } else {
+        say_result(&a->say, "%zu hidden layer%s, %.1f MB whatever is written\n", o->layers, o->layers == 1 ? "" : "s",
+                   (double)head.stats.bytes / 1e6);
     }
-    say_result(&a->say, "%s: empty, %s, %zu hidden layers, %.1f MB whatever is written\n", path, fields,
-               head.options.layers, (double)head.stats.bytes / 1e6);
+    memhead_free(&head);
 }
 
 int cmd_create(int argc, char **argv)
@@ -162,6 +263,9 @@ int cmd_create(int argc, char **argv)
                          "--fields image:28x28,label:10",
                          args_rest(&a)[0]);
     plan.options.dim = plan.fields.dim;
+    if (plan_shards(&a.say, &plan) != 0)
+        return EXIT_USAGE;
+    warn(&a.say, &plan.options);
     int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force);
     if (status == 0)
         tell(&a, args_rest(&a)[0]);

@@ -26,6 +26,8 @@ static const char usage[] =
     "  --particles N          default 1\n"
     "  --sigma-w S            prior standard deviation of the weights; default 1\n"
     "  --sigma-x S            noise of every layer; default 0.01\n"
+    "  --shards K             networks of that shape that share the images out among them; default 1\n"
+    "  --shard-rows R         images after which the next of them begins; default the lowest width\n"
     "  --length T             images to write; default 128\n"
     "  --tasks LIST           default white0.2,drop0.25,mask0.25\n"
     "  --seed N               draws the prior and the corruptions; default 0\n"
@@ -45,7 +47,8 @@ static const char usage[] =
     "Columns: mse and mse_max (mean and largest error of an image on the scale [-1, 1]), accuracy\n"
     "(share of errors below 0.01), identity_mse (of the queries themselves), evaluations (of the\n"
     "energy, per query), above_stored (share of queries that ended more than 1 nat above the energy\n"
-    "of the code the image was written with: the minimiser missed it), seconds, bytes of the memory.\n";
+    "of the code the image was written with: the minimiser missed it), right (share of queries answered by\n"
+    "the shard that the image was written to), seconds, bytes of the memory.\n";
 
 struct request {
     const char *data, *data_dir;
@@ -65,6 +68,8 @@ enum {
     OPT_PARTICLES,
     OPT_SIGMA_W,
     OPT_SIGMA_X,
+    OPT_SHARDS,
+    OPT_SHARD_ROWS,
     OPT_LENGTH,
     OPT_TASKS,
     OPT_SEED,
@@ -92,6 +97,8 @@ static const struct option options[] = {{"data", required_argument, NULL, OPT_DA
                                         {"particles", required_argument, NULL, OPT_PARTICLES},
                                         {"sigma-w", required_argument, NULL, OPT_SIGMA_W},
                                         {"sigma-x", required_argument, NULL, OPT_SIGMA_X},
+                                        {"shards", required_argument, NULL, OPT_SHARDS},
+                                        {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
                                         {"length", required_argument, NULL, OPT_LENGTH},
                                         {"tasks", required_argument, NULL, OPT_TASKS},
                                         {"seed", required_argument, NULL, OPT_SEED},
@@ -183,6 +190,10 @@ static int take_number(struct request *r, int option, const char *text, struct f
         return number_of(text, "--beta", &r->spec.beta, failure);
     case OPT_PARTICLES:
         return count_of(text, "--particles", &r->spec.particles, failure);
+    case OPT_SHARDS:
+        return count_of(text, "--shards", &r->spec.shards, failure);
+    case OPT_SHARD_ROWS:
+        return count_of(text, "--shard-rows", &r->spec.shard_rows, failure);
     case OPT_LENGTH:
         return count_of(text, "--length", &r->length, failure);
     case OPT_FORGET_EVERY:
@@ -262,9 +273,17 @@ static void show_progress(void *context, const char *what, size_t done, size_t t
     fflush(stderr);
 }
 
-static const char *const columns[] = {"mse",          "mse_max",       "accuracy",     "identity_mse", "evaluations",
-                                      "above_stored", "write_seconds", "read_seconds", "bytes"};
+static const char *const columns[] = {"mse",          "mse_max", "accuracy",      "identity_mse", "evaluations",
+                                      "above_stored", "right",   "write_seconds", "read_seconds", "bytes"};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+/* One shard is the right one. */
+static double column_of(const struct request *r, const struct record *record, const char *column)
+{
+    if (strcmp(column, "right") == 0 && r->spec.kind == METHOD_BAYESPCN && r->spec.shards == 1)
+        return 1;
+    return record_get(record, column);
+}
 
 static void print_json(const struct request *r, const struct task *task, const struct record *record)
 {
@@ -272,7 +291,7 @@ static void print_json(const struct request *r, const struct task *task, const s
            method_name(r->spec.kind), r->data, task->name, r->length, record_get(record, "queries"),
            (unsigned long long)r->spec.seed);
     for (size_t k = 0; k < COLUMNS; k++) {
-        double value = record_get(record, columns[k]);
+        double value = column_of(r, record, columns[k]);
         if (isfinite(value))
             printf(", \"%s\": %.9g", columns[k], value);
         else
@@ -285,7 +304,7 @@ static void print_text(const struct request *r, const struct task *task, const s
 {
     printf("%-12s %-9s %6zu", method_name(r->spec.kind), task->name, r->length);
     for (size_t k = 0; k < COLUMNS; k++) {
-        double value = record_get(record, columns[k]);
+        double value = column_of(r, record, columns[k]);
         if (strcmp(columns[k], "bytes") == 0)
             printf(" %13.0f", value);
         else if (isnan(value))

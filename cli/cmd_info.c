@@ -6,8 +6,22 @@
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 enum { OPT_MEASURE = 400, OPT_HEADER };
+enum { GROUPS_MOST = 64 }; /* shards that are drawn one by one; more are grouped */
+
+static void json_shards(const struct memhead *h)
+{
+    fputs(",\"shards\":[", stdout);
+    for (size_t k = 0; h->rows != NULL && k < h->stats.shards; k++)
+        printf("%s%" PRIu64, k ? "," : "", h->rows[k]);
+    printf("],\"shards_most\":%zu,\"open_shard\":%zu,\"shard_rows\":%zu,\"when_full\":\"%s\"", h->options.shards,
+           h->stats.open_shard, h->options.shard_rows, when_full_words[h->options.when_full]);
+}
 
 static void tell_json(const char *path, const struct memhead *h, const char *fields)
 {
@@ -23,9 +37,14 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
            "\"seed\":%" PRIu64 ",\"precision\":\"%s\"",
            bpcn_activation_name(o->activation), o->particles, o->sigma_w, o->sigma_x, o->sigma_data, o->seed,
            o->precision == BPCN_FLOAT64 ? "float64" : "float32");
-    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64
-           ",\"bytes\":%zu,\"file_bytes\":%" PRIu64,
-           h->stats.writes, h->stats.forgets, h->stats.deletes, h->stats.bytes, h->file_bytes);
+    printf(",\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"bytes_most\":",
+           h->stats.writes, h->stats.forgets, h->stats.deletes, h->stats.bytes);
+    if (h->rows != NULL)
+        printf("%zu", h->stats.bytes_most);
+    else
+        fputs("null", stdout);
+    printf(",\"file_bytes\":%" PRIu64, h->file_bytes);
+    json_shards(h);
     fputs(",\"fullness\":", stdout);
     json_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
     printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->remark.probes, h->remark.recalled);
@@ -44,16 +63,78 @@ static void tell_network(const struct say *say, const bpcn_options *o)
     say_result(say, "noise      sigma_x %g, sigma_w %g, seed %" PRIu64 "\n", o->sigma_x, o->sigma_w, o->seed);
 }
 
+/* ---- how full each shard is */
+
+/* Whether block characters can be seen: on a terminal whose locale is UTF-8. */
+static bool has_blocks(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *locale = NULL;
+    for (size_t i = 0; i < 3 && (locale == NULL || locale[0] == '\0'); i++)
+        locale = getenv(names[i]);
+    const char *charset = locale != NULL ? strchr(locale, '.') : NULL;
+    return isatty(STDOUT_FILENO) && charset != NULL &&
+           (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+}
+
+/* One block for every `each` shards, as high as they are full; shaded where none has begun. */
+static void draw_blocks(const struct say *say, const struct memhead *h, size_t each)
+{
+    static const char *const blocks[] = {"▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    for (size_t first = 0; first < h->options.shards; first += each) {
+        double rows = 0, room = 0;
+        for (size_t k = first; k < first + each && k < h->options.shards; k++) {
+            rows += k < h->stats.shards ? (double)h->rows[k] : 0;
+            room += (double)h->options.shard_rows;
+        }
+        say_result(say, "%s", first >= h->stats.shards ? "░" : blocks[rows >= room ? 8 : (size_t)(8 * rows / room)]);
+    }
+}
+
+static void draw_numbers(const struct say *say, const struct memhead *h, size_t each)
+{
+    for (size_t first = 0; first < h->stats.shards; first += each) {
+        uint64_t rows = 0;
+        for (size_t k = first; k < first + each && k < h->stats.shards; k++)
+            rows += h->rows[k];
+        say_result(say, "%s%" PRIu64, first ? " " : "", rows);
+    }
+}
+
+static void tell_shards(const struct say *say, const struct memhead *h)
+{
+    const bpcn_options *o = &h->options;
+    size_t each = (o->shards + GROUPS_MOST - 1) / GROUPS_MOST;
+    if (o->shards == 1 && o->when_full == BPCN_BLUR)
+        return;
+    say_result(say, "shards     ");
+    if (h->rows != NULL)
+        say_result(say, "%zu of ", h->stats.shards);
+    say_result(say, "%zu%s, %zu rows each, when full: %s\n", o->shards, h->rows != NULL ? " begun" : "", o->shard_rows,
+               when_full_words[o->when_full]);
+    if (h->rows == NULL)
+        return;
+    say_result(say, "filled     ");
+    (has_blocks() ? draw_blocks : draw_numbers)(say, h, each);
+    if (each > 1)
+        say_result(say, " (%zu shards each)", each);
+    say_result(say, "\nopen       shard %zu, with %" PRIu64 " of %zu rows\n", h->stats.open_shard,
+               h->rows[h->stats.open_shard], o->shard_rows);
+}
+
 static void tell(const struct say *say, const char *path, const struct memhead *h, const char *fields)
 {
     const struct remark *r = &h->remark;
-    const char *advice = fullness_advice(r);
+    const char *advice = fullness_advice(&h->options, r);
     say_result(say, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
     tell_network(say, &h->options);
+    tell_shards(say, h);
     say_result(say, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n", h->stats.writes,
                h->stats.forgets, h->stats.deletes);
-    say_result(say, "size       %.1f MB in memory, %.1f MB on disk\n", (double)h->stats.bytes / 1e6,
-               (double)h->file_bytes / 1e6);
+    say_result(say, "size       %.1f MB in memory, ", (double)h->stats.bytes / 1e6);
+    if (h->stats.bytes_most > h->stats.bytes)
+        say_result(say, "%.1f MB at most, ", (double)h->stats.bytes_most / 1e6);
+    say_result(say, "%.1f MB on disk\n", (double)h->file_bytes / 1e6);
     if (r->fullness < 0)
         say_result(say, "fullness   0 %%\n");
     else
@@ -98,14 +179,19 @@ int cmd_info(int argc, char **argv)
         return a.status;
     const char *path = args_rest(&a)[0];
     int status = header_only ? memfile_header(&a.say, path, &head) : memfile_head(&a.say, path, &head);
-    if (status == 0 && again && !header_only)
-        status = measure(&a.say, path, &head);
     if (status != 0)
         return status;
+    if (again && !header_only)
+        status = measure(&a.say, path, &head);
+    if (status != 0) {
+        memhead_free(&head);
+        return status;
+    }
     fields_format(&head.remark.fields, fields, sizeof fields);
     if (a.say.json)
         tell_json(path, &head, fields);
     else
         tell(&a.say, path, &head, fields);
+    memhead_free(&head);
     return say_flush(&a.say);
 }

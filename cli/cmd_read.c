@@ -14,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_REFUSE = 420, CHUNK = 256, CHUNK_BYTES = 64 << 20 }; /* rows of one call of the library, at most */
+enum {
+    OPT_REFUSE = 420,
+    OPT_SHARDS_READ,
+    CHUNK = 256,
+    CHUNK_BYTES = 64 << 20
+}; /* rows of one call of the library, at most */
 
 struct reading {
     struct memfile file;
@@ -27,6 +32,8 @@ struct reading {
     struct progress progress;
     bool score;    /* verdicts only */
     double refuse; /* --refuse-below */
+    size_t shards; /* begun so far */
+    size_t ask;    /* --shards-read: that a row is read in; 0: as the library thinks */
     size_t rows, known, refused, recalled, judged, right, labelled;
     double error;    /* sum over judged rows */
     size_t doubtful; /* whole rows, new as they stand, that may be noisy copies of known ones */
@@ -110,6 +117,8 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
     printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
            v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
            v->info->particle);
+    if (r->options.shards > 1)
+        printf(",\"shard\":%" PRIu64, v->info->shard);
     if (error >= 0)
         printf(",\"mse\":%.6g", error);
     json_fields(r, v);
@@ -145,6 +154,8 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
     tell_fields(r, v);
     if (error >= 0)
         say_result(say, "  error %.5f", error);
+    if (r->shards > 1)
+        say_result(say, "  shard %" PRIu64, v->info->shard);
     say_result(say, "\n");
 }
 
@@ -222,6 +233,7 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
+    o.shards = r->ask;
     for (size_t i = 0; i < rows; i++)
         if (info[i].familiarity < 0.5)
             at[count++] = i;
@@ -252,6 +264,7 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     size_t dim = r->file.remark.fields.dim;
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
+    o.shards = r->ask;
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = !query->all_known || (r->score && query->noise < 0);
     o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
@@ -373,11 +386,14 @@ static int run(struct reading *r, struct input *input)
 static int open_and_run(struct args *a, struct reading *r)
 {
     struct input *input = NULL;
+    bpcn_stats stats = {.size = sizeof stats};
     int status = memfile_open(&a->say, args_rest(a)[0], TO_LOOK, &r->file);
     if (status != 0)
         return status;
     r->options.size = sizeof r->options;
     bpcn_memory_get_options(r->file.memory, &r->options);
+    bpcn_memory_get_stats(r->file.memory, &stats);
+    r->shards = stats.shards;
     const struct fields *fields = &r->file.remark.fields;
     r->out_options.channels_last = r->input.channels_last;
     r->maker = query_open(&a->say, fields, &r->query, &status);
@@ -395,7 +411,9 @@ static int open_and_run(struct args *a, struct reading *r)
 
 static int ask(int argc, char **argv, bool score)
 {
-    static const struct option own[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE}, {NULL, 0, NULL, 0}};
+    static const struct option own[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE},
+                                        {"shards-read", required_argument, NULL, OPT_SHARDS_READ},
+                                        {NULL, 0, NULL, 0}};
     struct args a;
     struct reading r = {.score = score, .query = query_options_default()};
     args_begin(&a, argc, argv, score ? &own[1] : own);
@@ -406,6 +424,8 @@ static int ask(int argc, char **argv, bool score)
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_REFUSE)
             r.refuse = args_number(&a, "--refuse-below", optarg, 0, 1);
+        else if (c == OPT_SHARDS_READ)
+            r.ask = (size_t)args_whole(&a, "--shards-read", optarg, 0, BPCN_MAX_SHARDS);
         else if (!input_option(&a, c, &r.input) && !query_option(&a, c, &r.query))
             output_option(&a, c, &r.out_options);
     if (!args_expect(&a, 2, 1 << 30, score ? "MEM INPUT..." : "MEM INPUT... [-o OUT]"))

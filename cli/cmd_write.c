@@ -9,9 +9,11 @@
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPT_FORGET = 400 };
+enum { OPT_FORGET = 400, AHEAD = 64 }; /* rows that are looked for in all shards at once */
 
 static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
 
@@ -22,7 +24,45 @@ struct writing {
     struct probes probes;
     struct progress progress;
     size_t written, familiar;
+    double known[AHEAD]; /* how familiar the rows at hand were to any shard; the write itself asks only its own */
+    size_t ahead, until; /* of the batch: these rows */
 };
+
+/* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
+static int look_ahead(struct writing *w, const struct batch *batch, size_t first)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_read_info info[AHEAD];
+    bpcn_read_options o;
+    size_t dim = w->options.dim, rows = batch->rows - first < AHEAD ? batch->rows - first : AHEAD;
+    bpcn_read_options_default(&o, sizeof o);
+    o.noise = 0;
+    o.shards = 1; /* a row as it stands has but one that could have it */
+    bpcn_memory_get_stats(w->file.memory, &stats);
+    size_t room = w->options.shard_rows - (size_t)(stats.writes % w->options.shard_rows);
+    rows = room < rows ? room : rows;
+    w->ahead = first;
+    w->until = first + rows;
+    memset(w->known, 0, sizeof w->known);
+    if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
+        return 0;
+    float *answer = calloc(rows * dim, sizeof *answer);
+    unsigned char *all = malloc(rows * dim);
+    if (all != NULL)
+        memset(all, 1, rows * dim);
+    int failed = 0;
+    if (answer == NULL || all == NULL)
+        failed = say_error(w->file.say, "out of memory");
+    else if (bpcn_memory_read(w->file.memory, batch->x + first * dim, all, rows, &o, answer, info) != BPCN_OK)
+        failed = memfile_error(&w->file);
+    for (size_t i = 0; i < rows && !failed; i++)
+        w->known[i] = familiarity_of_read(&w->options, &info[i], 0, dim);
+    free(answer);
+    free(all);
+    return failed;
+}
+
+static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
 
 static int write_row(struct writing *w, const struct batch *batch, size_t row)
 {
@@ -34,21 +74,28 @@ static int write_row(struct writing *w, const struct batch *batch, size_t row)
     bpcn_write_info_default(&info, sizeof info);
     info.rows = &became;
     batch_row_name(batch, row, name, sizeof name);
-    if (fading_step(&w->fading, w->file.memory) != BPCN_OK ||
-        bpcn_memory_write(w->file.memory, x, 1, &info) != BPCN_OK) {
+    bpcn_status status = fading_step(&w->fading, w->file.memory);
+    if (status == BPCN_OK)
+        status = bpcn_memory_write(w->file.memory, x, 1, &info);
+    if (status != BPCN_OK) {
         progress_clear(&w->progress);
-        return say_error(say, "%s: %s", name, bpcn_error());
+        return say_error(say, "%s: %s%s", name, bpcn_error(), status == BPCN_FULL ? full_hint : "");
     }
     double familiarity = familiarity_of_write(&w->options, &became);
+    if (w->options.shards > 1)
+        familiarity = fmax(familiarity, w->known[row - w->ahead]);
     w->written++;
     w->familiar += familiarity >= 0.5;
     probes_add(&w->probes, x);
     if (say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64 "}\n",
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64,
                batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became.energy,
                became.evaluations);
+        if (w->options.shards > 1)
+            printf(",\"shard\":%" PRIu64, became.shard);
+        puts("}");
     }
     return 0;
 }
@@ -66,7 +113,8 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(&w->progress, before + i, expected);
-        int status = write_row(w, batch, i);
+        int status = w->options.shards > 1 && (i == 0 || i == w->until) ? look_ahead(w, batch, i) : 0;
+        status = status ? status : write_row(w, batch, i);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
@@ -78,7 +126,7 @@ static void tell(const struct writing *w, double rate)
 {
     const struct say *say = w->file.say;
     const struct remark *r = &w->file.remark;
-    const char *advice = fullness_advice(r);
+    const char *advice = fullness_advice(&w->options, r);
     if (say->json) {
         printf("{\"written\":%zu,\"novel\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,\"recalled\":%zu}\n",
                w->written, w->written - w->familiar, rate, r->fullness, r->probes, r->recalled);
@@ -135,6 +183,18 @@ static int run(struct writing *w, struct input *input)
     return finish(w, status);
 }
 
+/* Shards have a sharper way to keep the recent past than to let everything fade. */
+static void advise_on_shards(const struct say *say, const char *path, const bpcn_options *o)
+{
+    if (o->shards > 1 && o->when_full == BPCN_RECYCLE)
+        say_note(say, "%s: its oldest shard makes room when it is full: --forget auto is not needed", path);
+    else if (o->shards > 1)
+        say_note(say,
+                 "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
+                 "with --when-full recycle",
+                 path);
+}
+
 static int open_and_run(struct args *a, const struct input_options *options, const char *forget)
 {
     struct writing w = {0};
@@ -146,8 +206,10 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     bpcn_memory_get_options(w.file.memory, &w.options);
     if (forget != NULL)
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
+    if (automatic)
+        advise_on_shards(&a->say, w.file.path, &w.options);
     struct input *input = NULL;
-    if (a->status < 0 && probes_begin(&w.probes, w.options.dim, forget != NULL) == 0)
+    if (a->status < 0 && probes_begin(&w.probes, &w.options, forget != NULL) == 0)
         input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
     status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);

@@ -4,6 +4,7 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -37,7 +38,10 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
 {
     struct stat st;
     struct remark remark = {.fields = *fields, .fullness = memory_fullness(memory)};
+    bpcn_stats stats = {.size = sizeof stats};
     int failed = 0;
+    if (bpcn_memory_get_stats(memory, &stats) == BPCN_OK)
+        remark.measured = stats.writes;
     if (!force && lstat(path, &st) == 0)
         failed = say_error(say, "%s: already exists (use --force to replace it)", path);
     bpcn_status status = failed ? BPCN_OK : put_remark(memory, &remark);
@@ -133,6 +137,7 @@ int memfile_header(const struct say *say, const char *path, struct memhead *head
 int memfile_head(const struct say *say, const char *path, struct memhead *head)
 {
     struct memfile file;
+    size_t shards;
     bpcn_file_info info = {.size = sizeof info};
     *head = (struct memhead){.options.size = sizeof head->options};
     bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
@@ -145,10 +150,23 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
     head->remark = file.remark;
     head->stats.size = sizeof head->stats;
     status = bpcn_memory_get_stats(file.memory, &head->stats);
+    head->rows = status == BPCN_OK ? calloc(head->stats.shards, sizeof *head->rows) : NULL;
+    if (head->rows != NULL)
+        status = bpcn_memory_get_shards(file.memory, head->rows, head->stats.shards, &shards);
     if (status != BPCN_OK)
         failed = library_error(say, path, status);
+    else if (head->rows == NULL)
+        failed = say_error(say, "out of memory");
+    if (failed)
+        memhead_free(head);
     memfile_close(&file);
     return failed;
+}
+
+void memhead_free(struct memhead *head)
+{
+    free(head->rows);
+    head->rows = NULL;
 }
 
 int memfile_check(const struct say *say, const char *path)

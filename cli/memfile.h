@@ -58,7 +58,9 @@ struct memhead {
     bpcn_stats stats;
     struct remark remark;
     uint64_t file_bytes;
+    uint64_t *rows; /* [stats.shards]: in each shard that has begun; NULL from the header alone */
 };
+void memhead_free(struct memhead *head);
 
 /* By the file's header alone, at once: counts as of the last checkpoint, no fields, no fullness. */
 int memfile_header(const struct say *say, const char *path, struct memhead *head);

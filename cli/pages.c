@@ -34,14 +34,16 @@
     "      --only FIELD  that part of the rows\n"                                                                      \
     "      --plain       answers alone, without truth and query beside them\n"
 
+#define SHARDS_READ "      --shards-read N   shards that a row is read in, of those that could have it (0: at most 4)\n"
+
 static const char create_page[] =
     "What a row is, one of:\n"
     "      --image WxH[x3]   a picture, grey or colour\n"
     "      --dim N           N values\n"
     "      --fields F,...    named parts: image:28x28,label:10\n"
     "The network:\n"
-    "      --hidden N,...    widths of the hidden layers from the bottom (256,256,256); about as many\n"
-    "                        rows fit as the narrowest is wide\n"
+    "      --hidden N,...    widths of the hidden layers from the bottom (256,256,256; of shards: 64 or\n"
+    "                        less, see below); about as many rows fit as the narrowest is wide\n"
     "      --activation A    gelu relu tanh linear (gelu)\n"
     "      --particles N     mixture components (1)\n"
     "      --sigma-w S       prior spread of the weights (1)\n"
@@ -50,23 +52,30 @@ static const char create_page[] =
     "      --seed N          (0)\n"
     "      --resample        resample particles when few of them carry the weight\n"
     "      --precision P     float32 float64 (float32)\n"
+    "Many rows, in narrow networks side by side that are begun as they are needed:\n"
+    "      --capacity N      shards for N rows, three layers of 64 each, or less for rows of fewer than\n"
+    "                        256 entries (pictures: 1024, unless --hidden or --shards is given)\n"
+    "      --shards K        that many, for those who know\n"
+    "      --shard-rows R    rows after which the next shard begins (as many as a layer has units)\n"
+    "      --when-full WHAT  blur: write on, old and new blur (the default); recycle: the oldest shard is\n"
+    "                        emptied; refuse: no more rows\n"
     "      --force           replace an existing file\n" COMMON;
 
 static const char write_page[] =
     INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"
-           "                        its recent past\n"
+           "                        its recent past (of several shards, rather create one that recycles)\n"
            "      --forget BETA     forget by BETA before every write\n" COMMON
            "\nCtrl-C ends after the row at hand; finished rows are in the file.\n"
            "\n  bpcn write digits.mem image=train-images.gz label=train-labels.gz --rows 0:256\n";
 
 static const char read_page[] = INPUTS QUERIES OUTPUTS
-    "      --refuse-below P  leave rows of a familiarity below P unanswered (exit status 3)\n" COMMON
+    "      --refuse-below P  leave rows of a familiarity below P unanswered (exit status 3)\n" SHARDS_READ COMMON
     "\n  bpcn read faces.mem faces/ --hide right:0.5 -o recalled.png\n"
     "  bpcn read digits.mem image=seven.png            which label?\n"
     "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
 
-static const char score_page[] =
-    INPUTS QUERIES COMMON "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+static const char score_page[] = INPUTS QUERIES SHARDS_READ COMMON
+    "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
 
 static const char own_page[] = "The command with --help prints its options.\n";
 

@@ -47,44 +47,84 @@ double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *r
     return odds_of(row->leverage / noise_variance(options));
 }
 
-static size_t heaviest_particle(const bpcn_memory *memory, size_t particles)
+static size_t heaviest_particle(const bpcn_memory *memory, size_t shard, size_t particles)
 {
     size_t best = 0;
     double *weights = calloc(particles, sizeof *weights);
-    if (weights != NULL && bpcn_memory_get_weights(memory, 0, weights) == BPCN_OK)
+    if (weights != NULL && bpcn_memory_get_weights(memory, shard, weights) == BPCN_OK)
         for (size_t k = 1; k < particles; k++)
             best = weights[k] > weights[best] ? k : best;
     free(weights);
     return best;
 }
 
-double memory_fullness(const bpcn_memory *memory)
+/* How much of its weights' uncertainty is used up, in the fullest layer of the heaviest particle. */
+static double shard_fullness(const bpcn_memory *memory, const bpcn_options *o, size_t shard)
 {
-    bpcn_options o = {.size = sizeof o};
     double fullest = 0;
-    if (bpcn_memory_get_options(memory, &o) != BPCN_OK)
-        return -1;
-    size_t particle = heaviest_particle(memory, o.particles);
-    for (size_t l = 0; l < o.layers; l++) {
-        size_t width = o.hidden[l];
+    size_t particle = heaviest_particle(memory, shard, o->particles);
+    for (size_t l = 0; l < o->layers; l++) {
+        size_t width = o->hidden[l];
         double *u = malloc(width * width * sizeof *u), trace = 0;
-        if (u == NULL || bpcn_memory_get_layer(memory, 0, particle, l, NULL, u) != BPCN_OK) {
+        if (u == NULL || bpcn_memory_get_layer(memory, shard, particle, l, NULL, u) != BPCN_OK) {
             free(u);
             return -1;
         }
         for (size_t i = 0; i < width; i++)
             trace += u[i * width + i];
         free(u);
-        fullest = fmax(fullest, 1 - trace / ((double)width * o.sigma_w * o.sigma_w));
+        fullest = fmax(fullest, 1 - trace / ((double)width * o->sigma_w * o->sigma_w));
     }
     return fmin(1, fullest);
 }
 
+/* Of several shards: their rows over those that they are meant for, or, once there are more in one, the mean over
+   shards. */
+static double shards_fullness(const bpcn_memory *memory, const bpcn_options *o, const uint64_t *rows, size_t count)
+{
+    double sum = 0;
+    bool overfull = false;
+    for (size_t k = 0; k < count; k++) {
+        sum += (double)rows[k];
+        overfull = overfull || rows[k] > o->shard_rows;
+    }
+    if (!overfull)
+        return sum / ((double)o->shards * (double)o->shard_rows);
+    sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        double one = shard_fullness(memory, o, k);
+        if (one < 0)
+            return -1;
+        sum += one;
+    }
+    return sum / (double)o->shards;
+}
+
+double memory_fullness(const bpcn_memory *memory)
+{
+    bpcn_options o = {.size = sizeof o};
+    size_t count = 0;
+    double full = -1;
+    if (bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_shards(memory, NULL, 0, &count) != BPCN_OK)
+        return -1;
+    if (o.shards == 1)
+        return shard_fullness(memory, &o, 0);
+    uint64_t *rows = calloc(count, sizeof *rows);
+    if (rows != NULL && bpcn_memory_get_shards(memory, rows, count, &count) == BPCN_OK)
+        full = shards_fullness(memory, &o, rows, count);
+    free(rows);
+    return full;
+}
+
 /* ---- probes */
 
-int probes_begin(struct probes *p, size_t dim, bool latest)
+int probes_begin(struct probes *p, const bpcn_options *o, bool fading)
 {
-    *p = (struct probes){.rows = malloc(PROBES * dim * sizeof *p->rows), .dim = dim, .latest = latest, .state = 1};
+    *p = (struct probes){.rows = malloc(PROBES * o->dim * sizeof *p->rows), .dim = o->dim, .most = PROBES, .state = 1};
+    p->latest = fading || o->when_full == BPCN_RECYCLE;
+    uint64_t kept = (uint64_t)(o->shards - 1) * o->shard_rows; /* at least, when a shard was just emptied */
+    if (o->when_full == BPCN_RECYCLE && kept < PROBES)
+        p->most = kept > 0 ? (size_t)kept : 1;
     return p->rows == NULL ? -1 : 0;
 }
 
@@ -98,15 +138,15 @@ void probes_free(struct probes *p)
 void probes_add(struct probes *p, const float *row)
 {
     size_t at = p->seen++;
-    if (p->held < PROBES) {
+    if (p->held < p->most) {
         p->held++;
     } else if (p->latest) {
-        at %= PROBES;
+        at %= p->most;
     } else {
         p->state = p->state * 6364136223846793005u + 1442695040888963407u;
         at = (size_t)((p->state >> 33) % p->seen);
     }
-    if (at < PROBES)
+    if (at < p->most)
         memcpy(p->rows + at * p->dim, row, p->dim * sizeof *row);
 }
 
@@ -170,13 +210,22 @@ int measure_fullness(struct memfile *file, const struct probes *p)
     return r->probes > 0 ? recall_probes(file, p, &r->recalled) : 0;
 }
 
-const char *fullness_advice(const struct remark *r)
+const char *fullness_advice(const bpcn_options *o, const struct remark *r)
 {
     bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
-    if (!recalls && r->fullness >= half_full)
-        return "it no longer recalls what was written: let old things fade (bpcn forget, or write --forget auto), "
-               "or create a wider one";
-    if (r->fullness >= nearly_full)
-        return "nearly full: let old things fade (bpcn forget, or write --forget auto), or create a wider one";
+    bool lost = !recalls && r->fullness >= half_full, full = r->fullness >= nearly_full;
+    if (o->shards > 1 && o->when_full == BPCN_RECYCLE) /* that it is full is as it should be */
+        return lost ? "it no longer recalls what was written: create one with fewer rows to a shard (--shard-rows)"
+                    : NULL;
+    if (lost)
+        return o->shards > 1 ? "it no longer recalls what was written: create one of a larger --capacity, or one "
+                               "that keeps the latest (--when-full recycle)"
+                             : "it no longer recalls what was written: let old things fade (bpcn forget, or write "
+                               "--forget auto), or create a wider one";
+    if (full)
+        return o->shards > 1 ? "nearly full: create one of a larger --capacity, or one that keeps the latest "
+                               "(--when-full recycle)"
+                             : "nearly full: let old things fade (bpcn forget, or write --forget auto), or create a "
+                               "wider one";
     return NULL;
 }

@@ -21,7 +21,8 @@ double familiarity_of_read(const bpcn_options *options, const bpcn_read_info *in
 double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row);
 
 /* How much of the weights' uncertainty the writes have used up, 0 .. 1, in the fullest layer of the
-   heaviest particle; negative when memory runs out. A row uses up one direction of a layer. */
+   heaviest particle; negative when memory runs out. A row uses up one direction of a layer. Of several shards: the
+   share of their rows that is written, or, once a shard has more than its rows, the mean of that measure. */
 double memory_fullness(const bpcn_memory *memory);
 
 /* A random sample of the rows written by this command, or where old rows are to fade its latest, to
@@ -29,12 +30,13 @@ double memory_fullness(const bpcn_memory *memory);
 enum { PROBES = 16 };
 struct probes {
     float *rows; /* [PROBES x dim] */
-    size_t dim, seen, held;
+    size_t dim, seen, held, most;
     bool latest;
     uint64_t state;
 };
 
-int probes_begin(struct probes *probes, size_t dim, bool latest);
+/* For rows that go to a memory of these options; fading: old rows are let go. */
+int probes_begin(struct probes *probes, const bpcn_options *options, bool fading);
 void probes_add(struct probes *probes, const float *row);
 void probes_free(struct probes *probes);
 
@@ -42,6 +44,6 @@ void probes_free(struct probes *probes);
 int measure_fullness(struct memfile *file, const struct probes *probes);
 
 /* A sentence on what to do when it is nearly full, or NULL. */
-const char *fullness_advice(const struct remark *remark);
+const char *fullness_advice(const bpcn_options *options, const struct remark *remark);
 
 #endif

@@ -15,19 +15,20 @@ _bpcn() {
     fi
     case $previous in
         --activation) COMPREPLY=($(compgen -W 'gelu relu tanh linear' -- "$current")); return ;;
+        --when-full) COMPREPLY=($(compgen -W 'blur recycle refuse' -- "$current")); return ;;
         --precision) COMPREPLY=($(compgen -W 'float32 float64' -- "$current")); return ;;
         --format | --output-format) COMPREPLY=($(compgen -W "$kinds" -- "$current")); return ;;
         --forget) COMPREPLY=($(compgen -W 'auto' -- "$current")); return ;;
         --hide) COMPREPLY=($(compgen -W 'right:0.25 left:0.25 top:0.25 bottom:0.25 center:0.25 random:0.5' -- "$current")); return ;;
-        --image | --dim | --fields | --hidden | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
+        --image | --dim | --fields | --hidden | --capacity | --shards | --shard-rows | --shards-read | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
             --member | --known | --noise | --assume-noise | --only | --refuse-below | --beta | --times | --number | -n) return ;;
     esac
     case $command in
         create) options="--image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
-            --seed --resample --precision --force" ;;
+            --seed --resample --precision --capacity --shards --shard-rows --when-full --force" ;;
         write) options="$inputs --forget" ;;
-        read) options="$inputs $queries $outputs --refuse-below" ;;
-        score) options="$inputs $queries" ;;
+        read) options="$inputs $queries $outputs --refuse-below --shards-read" ;;
+        score) options="$inputs $queries --shards-read" ;;
         forget) options="--beta --times" ;;
         delete) options="$inputs" ;;
         sample) options="--number --seed $outputs" ;;

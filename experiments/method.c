@@ -35,11 +35,11 @@ struct method_spec method_spec_default(void)
                             .sigma_w = 1,
                             .sigma_x = 0.01,
                             .minimizer = BPCN_LBFGS,
-                            .shards = 1,
                             .metric = MHN_EUCLIDEAN,
                             .recall = MHN_GRADIENT,
                             .rate = 1,
-                            .iterations = 4000};
+                            .iterations = 4000,
+                            .shards = 1};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         s.hidden[l] = 256;
     return s;

@@ -72,6 +72,13 @@ bpcn_options small_options(void)
     return o;
 }
 
+void shard(bpcn_options *options)
+{
+    options->shards = 3;
+    options->shard_rows = 2;
+    options->when_full = BPCN_RECYCLE;
+}
+
 void make_row(uint64_t i, size_t dim, float *row)
 {
     uint64_t state = i;
@@ -110,7 +117,8 @@ bpcn_status change_memory(bpcn_memory *memory, const struct change *change)
 
 bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
 {
-    struct model *m = memory->contents.shard[0];
+    size_t shard = contents_open(&memory->contents);
+    struct model *m = memory->contents.shard[shard];
     size_t codes = n * m->options.particles * m->code_dim;
     float *code = malloc((codes + 1) * sizeof *code);
     double *weights = malloc(m->options.particles * sizeof *weights);
@@ -118,7 +126,8 @@ bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)
     make_row(m->writes, codes, code);
     memcpy(weights, m->log_weights, m->options.particles * sizeof *weights);
     void *x = as_reals(m, rows, n * m->width[0]), *h = as_reals(m, code, codes);
-    struct change change = {.kind = CHANGE_WRITE, .rows = n, .x = x, .codes = h, .log_weights = weights};
+    struct change change = {
+        .kind = CHANGE_WRITE, .shard = shard, .rows = n, .x = x, .codes = h, .log_weights = weights};
     bpcn_status status = change_memory(memory, &change);
     free(code);
     free(weights);
@@ -132,14 +141,11 @@ static uint32_t sum_double(uint32_t sum, double x)
     return crc32c(sum, &x, sizeof x);
 }
 
-uint32_t state_sum(const bpcn_memory *memory)
+static uint32_t shard_sum(uint32_t sum, const struct model *m)
 {
-    const struct model *m = memory->contents.shard[0];
     size_t size = real_size(m);
-    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer,
-                         memory->contents.note_bytes};
-    uint32_t sum = crc32c(0, counts, sizeof counts);
-    sum = crc32c(sum, memory->contents.note, memory->contents.note_bytes);
+    uint64_t counts[] = {m->writes, m->forgets, m->deletes, (uint64_t)m->options.minimizer, m->options.seed};
+    sum = crc32c(sum, counts, sizeof counts);
     sum = crc32c(sum, m->log_weights, m->options.particles * sizeof *m->log_weights);
     for (size_t n = 0; n < m->options.particles; n++) {
         const struct particle *p = &m->particles[n];
@@ -155,6 +161,19 @@ uint32_t state_sum(const bpcn_memory *memory)
         sum = sum_double(sum, p->top_variance);
         sum = sum_double(sum, (double)p->origin);
     }
+    return sum;
+}
+
+uint32_t state_sum(const bpcn_memory *memory)
+{
+    const struct contents *c = &memory->contents;
+    uint64_t counts[] = {c->writes, c->forgets, c->deletes, (uint64_t)c->options.minimizer, c->note_bytes, c->count};
+    uint32_t sum = crc32c(0, counts, sizeof counts);
+    sum = crc32c(sum, c->note, c->note_bytes);
+    sum = crc32c(sum, c->rows, c->count * sizeof *c->rows);
+    sum = crc32c(sum, c->begun, c->count * sizeof *c->begun);
+    for (size_t k = 0; k < c->count; k++)
+        sum = shard_sum(sum, c->shard[k]);
     return sum;
 }
 

@@ -31,17 +31,20 @@ uint64_t next_random(uint64_t *state);
 /* A memory of a few hundred numbers: dim 5, layers of 4 and 3. */
 bpcn_options small_options(void);
 
+/* Makes it a memory of three shards of two rows each, which are recycled. */
+void shard(bpcn_options *options);
+
 /* Row number i, entries in -1 .. 1. */
 void make_row(uint64_t i, size_t dim, float *row);
 
 /* Writes row number i. */
 bpcn_status write_row(bpcn_memory *memory, uint64_t i);
 
-/* A write of n rows as one record, with codes of its own: the library writes a record for every row,
-   but files may hold such. */
 /* Logs and makes a change that was not found by inference. */
 bpcn_status change_memory(bpcn_memory *memory, const struct change *change);
 
+/* A write of n rows as one record to the shard begun last, with codes of its own: the library writes a record for every
+   row, but files may hold such. */
 bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n);
 
 /* Whether two memories are the same in every bit of their state. */

@@ -25,9 +25,11 @@ static uint64_t log_start, record_at[STEPS + 1]; /* where each record begins; th
 static uint32_t sums[STEPS + 1];                 /* of the state after so many records */
 static struct header header;
 
-/* A file with a note, two particles and six records of every kind. */
-static void make_good(void)
+/* A file with a note, two particles and six records of every kind. Of the session with shards: with two of them in the
+   snapshot, and a third that begins in the log. */
+static void make_good(unsigned long session)
 {
+    session_choose(session);
     struct file_ops quick = file_without_sync();
     bpcn_options o = session_options();
     bpcn_open_options how;
@@ -38,7 +40,8 @@ static void make_good(void)
     how.create = &o;
     how.threads = 1;
     REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
-    REQUIRE(write_row(memory, 100) == BPCN_OK);
+    for (uint64_t i = 0; i < (session == 0 ? 1 : 3); i++)
+        REQUIRE(write_row(memory, 100 + i) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
     for (size_t i = 0; i < STEPS; i++) {
@@ -59,7 +62,9 @@ static void make_good(void)
     sums[STEPS] = state_sum(memory);
     log_start = info.snapshot_bytes;
     bpcn_memory_free(memory);
+    free(good);
     good = read_whole(scratch("good"), &good_bytes);
+    remove(scratch("good"));
     REQUIRE(good_bytes == record_at[STEPS]);
     REQUIRE(header_decode(good, good_bytes, good_bytes, &header) == BPCN_OK);
 }
@@ -177,7 +182,7 @@ static size_t section_at(uint64_t index, size_t *payload)
 }
 
 static unsigned long made;
-static char seen[128][512];
+static char seen[160][512];
 
 /* The file must be refused so; its sentence must hold `words` and be like no other's. */
 static void refuse(bpcn_status expected, const char *words)
@@ -191,7 +196,7 @@ static void refuse(bpcn_status expected, const char *words)
     }
     for (unsigned long i = 0; i < made; i++)
         REQUIRE(strcmp(seen[i], bpcn_error()) != 0);
-    REQUIRE(made < 128);
+    REQUIRE(made < 160);
     snprintf(seen[made++], sizeof seen[0], "%s", bpcn_error());
 }
 
@@ -374,6 +379,8 @@ static void try_records(void)
     refuse64(forget + 32, 16, BPCN_CORRUPT, "record 1 of the log");            /* a length that is not its own */
     refuse64(write + 32, UINT64_MAX - 7, BPCN_CORRUPT, "record 0 of the log"); /* beyond the file */
     refuse64(write + payload, 0, BPCN_CORRUPT, "its number of rows cannot be");
+    refuse64(write + payload, 1 | UINT64_C(1) << 32, BPCN_CORRUPT, "its shard cannot be"); /* there is but one */
+    refuse64(write + payload, 1 | UINT64_C(1) << 63, BPCN_CORRUPT, "its shard has begun before");
     refuse64(block + payload, 1, BPCN_CORRUPT, "its length does not fit its rows");
     refuse64(block + payload, 1025, BPCN_CORRUPT, "record 3 of the log");
     refuse_double(write + payload + 8, 3, "or its weights do not add up to one");
@@ -436,6 +443,117 @@ static void try_overflow(void)
     refuse(BPCN_CORRUPT, "is not finite");
 }
 
+/* ---- shards */
+
+static const uint64_t begins = UINT64_C(1) << 63;
+
+static uint64_t in_shard(uint64_t shard)
+{
+    return 1 | shard << 32;
+}
+
+static void try_shard_headers(void)
+{
+    refuse32(416, 0, BPCN_CORRUPT, "shards is 0");
+    refuse32(416, 1u << 19, BPCN_CORRUPT, "shards is 524288");
+    refuse32(416, 1, BPCN_CORRUPT, "2 shards of 1 have begun");
+    refuse32(420, 0, BPCN_CORRUPT, "0 shards of 3 have begun");
+    refuse32(420, 4, BPCN_CORRUPT, "4 shards of 3 have begun");
+    refuse32(420, 1, BPCN_CORRUPT, "for a memory of"); /* possible, but not in this file */
+    refuse32(420, 3, BPCN_CORRUPT, "for a memory of");
+    refuse32(424, 0, BPCN_CORRUPT, "shard_rows is 0");
+    refuse32(428, 3, BPCN_CORRUPT, "when_full 3");
+    refuse32(432, 1, BPCN_CORRUPT, "reserved byte 432");
+    refuse32(8, 1, BPCN_CORRUPT, "reserved byte 416"); /* version 1 has no shards */
+    start();
+    put32(file + 416, 1);
+    put32(file + 420, 1);
+    put32(file + 428, BPCN_BLUR);
+    repair();
+    refuse(BPCN_CORRUPT, "a memory of one shard is of version 1");
+    struct header huge = header;
+    start();
+    huge.options.shards = huge.shards = BPCN_MAX_SHARDS;
+    header_encode(&huge, file);
+    refuse(BPCN_CORRUPT, "cut short");
+}
+
+static void try_shard_sections(void)
+{
+    size_t payload, at = section_at(1, &payload), other;
+    refuse32(at, 0x45544f4e, BPCN_CORRUPT, "the counts of the shards (section at byte 704): byte 0 of its header");
+    refuse64(payload, UINT64_C(1) << 63, BPCN_CORRUPT, "count 0 of shard 0 is more than can be");
+    refuse64(payload + 72, UINT64_MAX, BPCN_CORRUPT, "count 4 of shard 1 is more than can be");
+    refuse64(payload, 4, BPCN_CORRUPT, "shard 0 has more rows than were written since it began");
+    refuse64(payload + 48, 3, BPCN_CORRUPT, "shard 1 has more rows than were written since it began");
+    refuse64(payload + 80, 1, BPCN_CORRUPT, "the counts of the shards (section at byte 704): its padding is not zero");
+    at = section_at(2 + sections_of_shard(&header), &payload);
+    refuse32(at + 12, 0, BPCN_CORRUPT, "byte 12 of its header");
+    refuse_double(payload, NAN, "shard 1, the weights");
+    section_at(2 + sections_of_shard(&header) + 2, &payload);
+    refuse32(payload, 0x7f800000, BPCN_CORRUPT, "shard 1, the mean of particle 0, layer 0");
+    start();
+    section_at(1, &payload);
+    file[payload] ^= 1;
+    refuse(BPCN_CORRUPT, "the counts of the shards (section at byte 704): the block");
+    start(); /* the weights of the two shards, each in the other's place */
+    at = section_at(2, &payload);
+    other = section_at(2 + sections_of_shard(&header), &payload);
+    unsigned char kept[SECTION_BYTES];
+    memcpy(kept, file + at, sizeof kept);
+    memcpy(file + at, file + other, sizeof kept);
+    memcpy(file + other, kept, sizeof kept);
+    repair();
+    refuse(BPCN_CORRUPT, "byte 12 of its header does not agree");
+}
+
+static void try_shard_records(void)
+{
+    size_t write = (size_t)record_at[0] + RECORD_BYTES, last = (size_t)record_at[STEPS - 1] + RECORD_BYTES;
+    refuse64(write, in_shard(3), BPCN_CORRUPT, "its shard cannot be");
+    refuse64(write, in_shard(2), BPCN_CORRUPT, "its shard has not begun");
+    refuse64(last, in_shard(2), BPCN_CORRUPT, "record 5 of the log");
+    start();
+    REQUIRE(get64(file + last) == (in_shard(2) | begins));
+    uint32_t sum = 0;
+    put64(file + last, in_shard(1) | begins); /* not what was lived, but what can be: shards are recycled */
+    repair();
+    REQUIRE(load(file, file_bytes, &sum) == BPCN_OK && sum != sums[STEPS]);
+    put32(file + 428, BPCN_BLUR);
+    repair();
+    refuse(BPCN_CORRUPT, "its shard has begun before");
+}
+
+/* A delete says of which shard it is. */
+static void try_shard_deletes(void)
+{
+    struct file_ops quick = file_without_sync();
+    bpcn_options o = session_options();
+    bpcn_open_options how;
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_memory *memory;
+    float x[5] = {0}, codes[14] = {0};
+    struct change change = {.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = codes};
+    size_t n;
+    bpcn_open_options_default(&how, sizeof how);
+    how.create = &o;
+    REQUIRE(memory_open(&quick, scratch("shard-deletes"), &how, &memory) == BPCN_OK);
+    REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
+    store_info(memory->store, &memory->contents, &info);
+    bpcn_memory_free(memory);
+    unsigned char *bytes = read_whole(scratch("shard-deletes"), &n), *record = bytes + info.snapshot_bytes;
+    REQUIRE(n == info.snapshot_bytes + RECORD_BYTES + 88 + RECORD_END_BYTES);
+    for (uint64_t shard = 1; shard <= 3; shard += 2) {
+        put64(record + RECORD_BYTES, shard == 3 ? UINT64_MAX : shard);
+        put64(record + RECORD_BYTES + 88, crc32c(get32(record + 40), record + RECORD_BYTES, 88));
+        start();
+        memcpy(file, bytes, n);
+        file_bytes = n;
+        refuse(BPCN_CORRUPT, shard == 3 ? "its shard cannot be" : "its shard has not begun");
+    }
+    free(bytes);
+}
+
 int main(int argc, char **argv)
 {
     unsigned long every = count_argument(argc, argv, 1);
@@ -443,7 +561,7 @@ int main(int argc, char **argv)
     bpcn_memory *warm;
     REQUIRE(bpcn_memory_create(&o, &warm) == BPCN_OK); /* sets the number of threads */
     bpcn_memory_free(warm);
-    make_good();
+    make_good(0);
     unsigned long cut = try_truncations(every > 1 ? 7 : 1), flipped = try_bits(every);
     try_headers();
     try_promises();
@@ -452,8 +570,15 @@ int main(int argc, char **argv)
     try_records();
     try_deletes();
     try_overflow();
-    printf("store_corrupt: a file of %zu bytes, %lu truncations, %lu flipped bits, %lu files made by hand: all refused "
-           "with their own sentence or safely recovered\n",
+    make_good(1);
+    cut += try_truncations(every > 1 ? 7 : 1);
+    flipped += try_bits(every);
+    try_shard_headers();
+    try_shard_sections();
+    try_shard_records();
+    try_shard_deletes();
+    printf("store_corrupt: files of up to %zu bytes, %lu truncations, %lu flipped bits, %lu files made by hand: all "
+           "refused with their own sentence or safely recovered\n",
            good_bytes, cut, flipped, made);
     free(good);
     free(file);

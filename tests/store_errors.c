@@ -174,6 +174,7 @@ int main(int argc, char **argv)
                 for (int for_ever = 0; for_ever < 2; for_ever++)
                     for (long at = (long)(sessions % every), reached = 1; reached; at += (long)every, sessions++) {
                         struct fault fault = {.reason = reasons[r], .for_ever = for_ever, .at = at};
+                        session_choose((unsigned long)(torn + sync + for_ever) + r);
                         prepare(path, torn);
                         reached = run(path, &fault, (bpcn_sync)sync);
                         check_afterwards(path);

@@ -133,7 +133,8 @@ int main(int argc, char **argv)
                             .part = (int)(next_random(&random) % 3),
                             .calls = 1 + next_random(&random) % 8,
                             .seed = next_random(&random)};
-        if (i % 50 == 49) { /* a fresh file: making one is killed too */
+        if (i % 50 == 49) { /* a fresh file of the other session: making one is killed too */
+            session_choose((i + 1) / 50);
             unlink(kept);
             step = 0;
         }

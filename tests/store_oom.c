@@ -135,6 +135,40 @@ static bpcn_status call_read(bpcn_memory *memory)
     return bpcn_memory_read(memory, row, NULL, 1, NULL, out, NULL);
 }
 
+static bpcn_status call_infer(bpcn_memory *memory)
+{
+    unsigned char known[2 * 5] = {1, 1, 0, 1, 0, 0, 1, 1, 1, 0}; /* a mask each: the quick look takes steps */
+    float rows[2 * 5], codes[2 * 7];
+    bpcn_read_options one;
+    bpcn_read_options_default(&one, sizeof one);
+    one.shards = 1;
+    make_row(1, 5, rows);
+    make_row(2, 5, rows + 5);
+    return bpcn_memory_infer(memory, rows, known, 2, &one, codes, NULL);
+}
+
+static bpcn_status call_score(bpcn_memory *memory)
+{
+    float row[5];
+    double score;
+    make_row(1, 5, row);
+    return bpcn_memory_score(memory, row, NULL, 1, &score);
+}
+
+static bpcn_status call_energy(bpcn_memory *memory)
+{
+    float row[5], codes[7] = {0}, grad[7];
+    double energy;
+    make_row(1, 5, row);
+    return bpcn_memory_energy(memory, row, NULL, codes, 1, NULL, &energy, grad);
+}
+
+static bpcn_status call_sample(bpcn_memory *memory)
+{
+    float rows[2 * 5];
+    return bpcn_memory_sample(memory, 2, 1, rows);
+}
+
 static bpcn_status call_checkpoint(bpcn_memory *memory)
 {
     return bpcn_memory_checkpoint(memory);
@@ -165,7 +199,8 @@ static bpcn_status call_check(bpcn_memory *memory)
 static size_t held_by(bpcn_memory *memory)
 {
     if (memory != NULL) {
-        core_for(memory->contents.shard[0])->outdate(memory->prepared[0], memory->contents.shard[0]);
+        for (size_t k = 0; k < memory->contents.count; k++)
+            core_for(memory->contents.shard[k])->outdate(memory->prepared[k], memory->contents.shard[k]);
         crew_return(memory->crew, crew_borrow(memory->crew));
     }
     return live_count;
@@ -225,18 +260,24 @@ static void attack_opening(const unsigned char *bytes, size_t n, int read_only)
 
 /* A change that spoilt the memory is taken back; when there is no memory to do that, the handle
    refuses further changes and the file is as before. */
-static void attack_taking_back(void)
+static void attack_taking_back(size_t shard)
 {
     float row[5] = {0}, codes[2 * 7] = {0};
     double weights[2] = {-0.69314718055994530942, -0.69314718055994530942};
-    struct change change = {.kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = codes, .log_weights = weights};
+    struct change change = {.kind = CHANGE_WRITE,
+                            .shard = shard,
+                            .begin = shard > 0, /* and is gone again afterwards */
+                            .rows = 1,
+                            .x = row,
+                            .codes = codes,
+                            .log_weights = weights};
     bpcn_memory *memory = open_it(0);
     REQUIRE(memory != NULL);
     uint32_t sum = state_sum(memory);
     for (long k = 0, reached = 1; reached; k++) {
         struct edit edit;
         REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK && edit_make(&edit, &change) == BPCN_OK);
-        memory->contents.shard[0]->particles[0].top_variance = -1;
+        memory->contents.shard[shard]->particles[0].top_variance = -1;
         allocations = 0;
         fail_at = k;
         bpcn_status status = edit_end(&edit, BPCN_OK, NULL);
@@ -297,21 +338,29 @@ static void limits(void)
     o.hidden[0] = 490;
     o.precision = BPCN_FLOAT64;
     limit_of("one wide layer", &o, 1);
+    o = small_options();
+    o.shards = BPCN_MAX_SHARDS; /* that may come */
+    limit_of("shards that have not begun", &o, 1);
 }
 
-int main(int argc, char **argv)
+/* All calls on the memory of a session. With shards, as many as there may be have begun, each of one row: every write
+   begins one anew. */
+static void attack_all(unsigned long session)
 {
-    bpcn_options o = session_options();
+    bpcn_options o;
     bpcn_open_options how;
     bpcn_memory *memory;
     size_t n;
     bpcn_open_options_default(&how, sizeof how);
-    (void)argc;
-    (void)argv;
-    quick = file_without_sync();
-    snprintf(path, sizeof path, "%s", scratch("memory"));
+    session_choose(session);
+    o = session_options();
+    snprintf(path, sizeof path, "%s%lu", scratch("memory"), session);
     o.particles = 1;
     o.resample = 0;
+    if (session == 1) {
+        o.shards = 2;
+        o.shard_rows = 1;
+    }
     how.create = &o;
     how.threads = 1;
     REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
@@ -326,6 +375,10 @@ int main(int argc, char **argv)
     attack("discount", call_discount, memory);
     attack("note", call_note, memory);
     attack("read", call_read, memory);
+    attack("infer", call_infer, memory);
+    attack("score", call_score, memory);
+    attack("energy", call_energy, memory);
+    attack("sample", call_sample, memory);
     attack("save", call_save, memory);
     attack("load", call_load, memory);
     attack("check", call_check, memory);
@@ -341,8 +394,17 @@ int main(int argc, char **argv)
     unlink(path);
     REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
     bpcn_memory_free(memory);
-    attack_taking_back();
+    attack_taking_back(session);
     REQUIRE(live_count == 0);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    quick = file_without_sync();
+    for (unsigned long session = 0; session < SESSIONS; session++)
+        attack_all(session);
     printf("store_oom: %lu allocations failed in turn, 0 crashes, 0 leaks, state unchanged\n", failures);
     limits();
     return 0;

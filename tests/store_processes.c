@@ -204,7 +204,11 @@ int main(int argc, char **argv)
 {
     uint64_t steps = count_argument(argc, argv, 60);
     snprintf(path, sizeof path, "%s", scratch("memory"));
-    writer_and_ten_readers(steps);
+    for (unsigned long which = 0; which < SESSIONS; which++) {
+        session_choose(which);
+        unlink(path);
+        writer_and_ten_readers(steps / SESSIONS);
+    }
     two_writers();
     writer_killed_under_readers();
     return 0;

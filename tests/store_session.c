@@ -12,12 +12,21 @@ static enum kind kind_of(uint64_t step)
     return kinds[next_random(&state) % 12];
 }
 
+static unsigned chosen;
+
+void session_choose(unsigned long which)
+{
+    chosen = which % SESSIONS;
+}
+
 bpcn_options session_options(void)
 {
     bpcn_options o = small_options();
     o.particles = 2;
     o.resample = 1;
     o.adam_steps = 5;
+    if (chosen == 1)
+        shard(&o);
     return o;
 }
 
@@ -69,28 +78,34 @@ static void make_step(bpcn_memory *memory, uint64_t step)
         REQUIRE(session_call(memory, step, &made) == BPCN_OK);
 }
 
+/* A session as far as it was lived, without a file. */
+struct life {
+    bpcn_memory *memory;
+    uint32_t *sums;
+    uint64_t known, room;
+};
+
 uint32_t session_sum(uint64_t steps)
 {
-    static bpcn_memory *memory;
-    static uint32_t *sums;
-    static uint64_t known, room;
+    static struct life lives[SESSIONS];
+    struct life *life = &lives[chosen];
     bpcn_options o = session_options();
-    if (memory == NULL) {
-        REQUIRE(bpcn_memory_create(&o, &memory) == BPCN_OK);
-        sums = malloc(sizeof *sums);
-        room = 1;
-        sums[0] = state_sum(memory);
+    if (life->memory == NULL) {
+        REQUIRE(bpcn_memory_create(&o, &life->memory) == BPCN_OK);
+        life->sums = malloc(sizeof *life->sums);
+        life->room = 1;
+        life->sums[0] = state_sum(life->memory);
     }
-    while (known < steps) {
-        make_step(memory, known++);
-        if (known == room) {
-            room *= 2;
-            sums = realloc(sums, room * sizeof *sums);
-            REQUIRE(sums != NULL);
+    while (life->known < steps) {
+        make_step(life->memory, life->known++);
+        if (life->known == life->room) {
+            life->room *= 2;
+            life->sums = realloc(life->sums, life->room * sizeof *life->sums);
+            REQUIRE(life->sums != NULL);
         }
-        sums[known] = state_sum(memory);
+        life->sums[life->known] = state_sum(life->memory);
     }
-    return sums[steps];
+    return life->sums[steps];
 }
 
 long session_find(const bpcn_memory *memory, uint64_t least, uint64_t most)

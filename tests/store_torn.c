@@ -265,14 +265,22 @@ static int check(struct image *image, size_t events)
     return info.dropped_bytes > 0;
 }
 
-int main(int argc, char **argv)
+/* So many images of one session. */
+static void fail_power(unsigned long which, unsigned long images)
 {
-    unsigned long images = count_argument(argc, argv, 500), done = 0, dropped = 0, missing = 0;
+    unsigned long done = 0, dropped = 0, missing = 0;
     struct image image = {0}, old = {0};
     const struct image nothing = {0};
+    char name[32];
     uint64_t random = 5;
-    snprintf(place, sizeof place, "%s", scratch("memory"));
+    session_choose(which);
+    snprintf(name, sizeof name, "memory%lu", which);
+    snprintf(place, sizeof place, "%s", scratch(name));
     snprintf(temporary, sizeof temporary, "%s.bpcn-new", place);
+    entry_count = 0;
+    acknowledged = begun = 0;
+    file_count = 0;
+    file_at_place = file_at_temporary = folder_fd = -1;
     run_session();
     /* Every prefix, and round again until there are enough images. With fewer images than
        prefixes, prefixes are skipped evenly. */
@@ -292,12 +300,19 @@ int main(int argc, char **argv)
             dropped += (unsigned long)check(&image, events);
             done++;
         }
-    printf("store_torn: %lu images of %zu operations and %llu steps, all open to a state with every acknowledged step "
-           "(%lu had a torn end, %lu no file yet)\n",
-           done, entry_count, (unsigned long long)begun, dropped, missing);
+    printf("store_torn: session %lu, %lu images of %zu operations and %llu steps, all open to a state with every "
+           "acknowledged step (%lu had a torn end, %lu no file yet)\n",
+           which, done, entry_count, (unsigned long long)begun, dropped, missing);
     free(image.bytes);
     free(old.bytes);
     for (size_t i = 0; i < entry_count; i++)
         free(entries[i].bytes);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long images = count_argument(argc, argv, 500);
+    for (unsigned long which = 0; which < SESSIONS; which++)
+        fail_power(which, images / SESSIONS);
     return 0;
 }

@@ -172,11 +172,10 @@ static void piece(enum direction how, struct snapshot *s, void *at, size_t bytes
     s->bytes += bytes;
 }
 
-/* Walks over everything that a model holds; what lies below root_real's diagonal is unused. */
-static void walk(enum direction how, struct snapshot *s, struct model *model)
+/* Walks over the parameters of a model; what lies below root_real's diagonal is unused. */
+static void walk_model(enum direction how, struct snapshot *s, struct model *model)
 {
     size_t real = real_size(model);
-    s->bytes = 0;
     for (size_t k = 0; k < model->options.particles; k++) {
         struct particle *p = &model->particles[k];
         for (size_t l = 0; l < model->options.layers; l++) {
@@ -190,18 +189,34 @@ static void walk(enum direction how, struct snapshot *s, struct model *model)
         piece(how, s, &p->origin, sizeof p->origin);
     }
     piece(how, s, model->log_weights, model->options.particles * sizeof(double));
+}
+
+/* Walks over everything that a memory holds, of as many shards as have begun. */
+static void walk(enum direction how, struct snapshot *s, struct contents *c)
+{
+    s->bytes = 0;
+    for (size_t k = 0; k < c->count; k++)
+        walk_model(how, s, c->shard[k]);
     s->parameters = s->bytes;
-    piece(how, s, &model->writes, sizeof model->writes);
-    piece(how, s, &model->forgets, sizeof model->forgets);
-    piece(how, s, &model->deletes, sizeof model->deletes);
+    for (size_t k = 0; k < c->count; k++) {
+        piece(how, s, &c->shard[k]->writes, sizeof c->shard[k]->writes);
+        piece(how, s, &c->shard[k]->forgets, sizeof c->shard[k]->forgets);
+        piece(how, s, &c->shard[k]->deletes, sizeof c->shard[k]->deletes);
+        piece(how, s, &c->rows[k], sizeof c->rows[k]);
+        piece(how, s, &c->begun[k], sizeof c->begun[k]);
+    }
+    piece(how, s, &c->writes, sizeof c->writes);
+    piece(how, s, &c->forgets, sizeof c->forgets);
+    piece(how, s, &c->deletes, sizeof c->deletes);
 }
 
 struct snapshot *snapshot_take(const bpcn_memory *memory)
 {
     struct snapshot *s = room(1, sizeof *s);
-    walk(MEASURE, s, memory->contents.shard[0]);
+    struct contents contents = memory->contents; /* which points to what is walked over */
+    walk(MEASURE, s, &contents);
     s->data = room(s->bytes, 1);
-    walk(SAVE, s, memory->contents.shard[0]);
+    walk(SAVE, s, &contents);
     return s;
 }
 
@@ -227,7 +242,7 @@ int snapshot_same_parameters(const struct snapshot *s, const bpcn_memory *memory
 void snapshot_restore(const struct snapshot *s, bpcn_memory *memory)
 {
     struct snapshot copy = *s;
-    walk(LOAD, &copy, memory->contents.shard[0]);
+    walk(LOAD, &copy, &memory->contents);
 }
 
 void snapshot_free(struct snapshot *s)

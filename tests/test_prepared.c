@@ -87,7 +87,8 @@ static int same_words(const struct says *a, const struct says *b)
            memcmp(a->code_info, b->code_info, a->n * sizeof *a->code_info) == 0;
 }
 
-/* A copy through a file, which never had anything prepared; with its own number of threads. */
+/* A copy through a file, which never had anything prepared; with its own number of threads, 0: as the environment says.
+ */
 static bpcn_memory *fresh_copy(const bpcn_memory *m, int threads)
 {
     bpcn_memory *copy;
@@ -309,7 +310,7 @@ static const struct change_kind_of {
 static struct view check_fresh(const bpcn_memory *m, const float *x, const char *after)
 {
     struct view got = view_of(m, x); /* first: else the copy could take the place of a model that is gone */
-    bpcn_memory *copy = fresh_copy(m, 1);
+    bpcn_memory *copy = fresh_copy(m, 0);
     struct view want = view_of(copy, x);
     if (!same_view(&got, &want))
         fail_msg("after %s a read differs from that of a fresh copy", after);
@@ -565,7 +566,7 @@ static void many_masks_take_no_more_memory_than_a_few(void **state)
         most = held > most ? held : most;
     }
     assert_true(few > 0 && 2 * most < 3 * few);
-    bpcn_memory *copy = fresh_copy(s->memory, 1);
+    bpcn_memory *copy = fresh_copy(s->memory, 0);
     *first = (struct reader){.scene = s, .memory = copy};
     *again = (struct reader){.scene = s, .memory = s->memory, .first = 5};
     read_masks(first);

@@ -56,10 +56,19 @@ static bpcn_options variant(size_t i)
         o.precision = BPCN_FLOAT64;
         o.activation = BPCN_TANH;
     }
+    if (i == 5) {
+        shard(&o);
+        o.particles = 2;
+    }
+    if (i == 6) {
+        shard(&o);
+        o.when_full = BPCN_BLUR;
+        o.precision = BPCN_FLOAT64;
+    }
     return o;
 }
 
-enum { VARIANTS = 5 };
+enum { VARIANTS = 7 };
 
 static void saved_and_loaded_memory_is_the_same_to_the_bit(void **state)
 {
@@ -126,13 +135,12 @@ static void reopened_memory_is_the_same_to_the_bit_as_one_never_closed(void **st
         }
 }
 
-static void deleted_row_stays_deleted_after_reopening(void **state)
+/* The row is the last of three: of those, with shards of two, in the second. */
+static void check_deleted(bpcn_options o)
 {
     float row[5];
-    bpcn_options o = small_options();
     o.particles = 2;
     bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("deleted"), &o, BPCN_SYNC_EACH);
-    (void)state;
     for (uint64_t i = 0; i < 3; i++) {
         assert_int_equal(write_row(plain, i), BPCN_OK);
         assert_int_equal(write_row(m, i), BPCN_OK);
@@ -149,12 +157,17 @@ static void deleted_row_stays_deleted_after_reopening(void **state)
     bpcn_memory_free(plain);
 }
 
-static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
+static void deleted_row_stays_deleted_after_reopening(void **state)
 {
-    bpcn_options o = variant(2);
+    (void)state;
+    check_deleted(small_options());
+    check_deleted(variant(5));
+}
+
+static void check_checkpoint(bpcn_options o)
+{
     bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("folded"), &o, BPCN_SYNC_CALL);
     bpcn_file_info info = empty_info();
-    (void)state;
     change_all_kinds(plain);
     change_all_kinds(m);
     assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
@@ -180,6 +193,13 @@ static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
     bpcn_memory_free(plain);
 }
 
+static void checkpoint_keeps_the_state_and_empties_the_log(void **state)
+{
+    (void)state;
+    check_checkpoint(variant(2));
+    check_checkpoint(variant(5));
+}
+
 static void log_longer_than_asked_for_makes_a_checkpoint(void **state)
 {
     bpcn_options o = small_options();
@@ -196,6 +216,33 @@ static void log_longer_than_asked_for_makes_a_checkpoint(void **state)
     assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
     assert_int_equal(info.generation, 2);
     assert_int_equal(info.records, 1);
+    bpcn_memory_free(m);
+}
+
+/* A memory whose snapshot has grown is not folded at every MiB. */
+static void log_may_grow_as_long_as_the_snapshot(void **state)
+{
+    static unsigned char note[BPCN_MAX_NOTE];
+    bpcn_options o = small_options();
+    bpcn_file_info info = empty_info();
+    (void)state;
+    o.dim = 64;
+    o.layers = 1;
+    o.hidden[0] = 100;
+    o.shards = 40; /* of 100 x 64 means and 100 x 101 / 2 roots each: 2.6 MB */
+    o.shard_rows = 1;
+    bpcn_memory *m = create_file(scratch("grown"), &o, BPCN_SYNC_MANUAL);
+    for (uint64_t i = 0; i < 40; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    uint64_t generation = 0, folded[2] = {0};
+    for (uint64_t notes = 0; generation < 2 && notes < 100; notes++) {
+        assert_int_equal(bpcn_memory_set_note(m, note, sizeof note), BPCN_OK);
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        if (info.generation > generation)
+            folded[generation++] = notes;
+    }
+    assert_int_equal(folded[0], 15);          /* 1 MiB, with the rows */
+    assert_true(folded[1] - folded[0] >= 40); /* 2.6 MB and a note */
     bpcn_memory_free(m);
 }
 
@@ -322,6 +369,58 @@ static void header_alone_tells_what_a_file_holds(void **state)
     assert_int_equal(info.note_bytes, 11);
     assert_int_equal(info.file_bytes, info.snapshot_bytes + info.log_bytes);
     bpcn_memory_free(m);
+    o = variant(5);
+    m = create_file(scratch("info"), &o, BPCN_SYNC_EACH);
+    change_all_kinds(m);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+    assert_int_equal(bpcn_file_inspect(scratch("info"), &info, &inside), BPCN_OK);
+    assert_int_equal(info.version, 2);
+    assert_int_equal(info.writes, 11);
+    assert_int_equal(inside.shards, 3);
+    assert_int_equal(inside.shard_rows, 2);
+    assert_int_equal(inside.when_full, BPCN_RECYCLE);
+    bpcn_memory_free(m);
+}
+
+/* Kept from when there were only those: four rows, a forget and a note, in the log and folded. Their numbers are
+   compared with what the rows are, to the noise of 0.1 with which they were written. */
+static void files_of_version_1_open(void **state)
+{
+    static const char *const names[] = {"tests/corpus/store/version-1-log", "tests/corpus/store/version-1-folded"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bpcn_file_info info = empty_info();
+        bpcn_options o = {.size = sizeof o};
+        size_t n;
+        unsigned char *bytes = read_whole(names[i], &n);
+        assert_int_equal(bytes[8], 1);
+        write_whole(scratch("version-1"), bytes, n);
+        bpcn_memory *m = reopen(scratch("version-1"));
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        assert_int_equal(info.version, 1);
+        assert_int_equal(info.replayed, i == 0 ? 6 : 0);
+        assert_int_equal(info.writes, 4);
+        assert_int_equal(info.forgets, 1);
+        assert_int_equal(info.note_bytes, 9);
+        assert_int_equal(bpcn_memory_get_options(m, &o), BPCN_OK);
+        assert_int_equal(o.shards, 1);
+        assert_int_equal(o.shard_rows, 4); /* the width of layer 1 */
+        assert_int_equal(o.when_full, BPCN_BLUR);
+        for (uint64_t row = 0; row < 4; row++) {
+            float x[5], out[5];
+            make_row(row, 5, x);
+            assert_int_equal(bpcn_memory_read(m, x, NULL, 1, NULL, out, NULL), BPCN_OK);
+            for (size_t j = 0; j < 5; j++)
+                assert_true(fabsf(out[j] - x[j]) < 0.5f);
+        }
+        assert_int_equal(write_row(m, 5), BPCN_OK);
+        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+        bpcn_memory_free(m);
+        free(bytes);
+        bytes = read_whole(scratch("version-1"), &n);
+        assert_int_equal(bytes[8], 1); /* and stay what they are */
+        free(bytes);
+    }
 }
 
 static void note_is_kept_and_can_be_taken_away(void **state)
@@ -392,6 +491,52 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
     m = reopen(scratch("spoilt"));
     assert_int_equal(state_sum(m), before);
     bpcn_memory_free(m);
+}
+
+/* Rows of several shards in one call: the one that overflows is not the last. */
+static void check_spoilt_shard(size_t spoilt, int begin, const struct change *next)
+{
+    bpcn_options o = variant(6);
+    o.precision = BPCN_FLOAT32;
+    bpcn_memory *m = create_file(scratch("spoilt-shard"), &o, BPCN_SYNC_CALL);
+    struct change change = {.kind = CHANGE_WRITE,
+                            .shard = spoilt,
+                            .begin = begin,
+                            .rows = 1,
+                            .x = (float[5]){0},
+                            .codes = (float[7]){0},
+                            .log_weights = (double[1]){0}};
+    struct edit edit;
+    size_t lost = 0;
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    uint32_t before = state_sum(m);
+    assert_int_equal(edit_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
+    assert_int_equal(edit_make(&edit, &change), BPCN_OK);
+    m->contents.shard[spoilt]->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
+    change.shard = 0;
+    change.begin = 0;
+    bpcn_status status = edit_make(&edit, next != NULL ? next : &change);
+    assert_int_equal(status, BPCN_NUMERIC);
+    assert_int_equal(edit_end(&edit, status, &lost), BPCN_NUMERIC);
+    assert_int_equal(lost, 1);
+    assert_int_equal(state_sum(m), before);
+    for (uint64_t i = 50; i < 55; i++) /* all goes on */
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    before = state_sum(m);
+    bpcn_memory_free(m);
+    m = reopen(scratch("spoilt-shard"));
+    assert_int_equal(state_sum(m), before);
+    bpcn_memory_free(m);
+}
+
+static void shard_spoilt_by_overflow_is_taken_back_before_others_follow(void **state)
+{
+    struct change forget = {.kind = CHANGE_FORGET, .beta = 0.5};
+    (void)state;
+    check_spoilt_shard(1, 0, NULL);
+    check_spoilt_shard(1, 0, &forget);
+    check_spoilt_shard(2, 1, NULL); /* one that began with the row, and is gone again */
 }
 
 static void discount_too_small_to_compute_with_does_not_cost_the_memory(void **state)
@@ -553,13 +698,16 @@ int main(void)
         cmocka_unit_test(deleted_row_stays_deleted_after_reopening),
         cmocka_unit_test(checkpoint_keeps_the_state_and_empties_the_log),
         cmocka_unit_test(log_longer_than_asked_for_makes_a_checkpoint),
+        cmocka_unit_test(log_may_grow_as_long_as_the_snapshot),
         cmocka_unit_test(reader_sees_the_memory_as_it_was_and_cannot_change_it),
         cmocka_unit_test(torn_last_record_is_dropped_and_reported),
         cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
         cmocka_unit_test(damaged_record_of_a_batch_never_synced_is_a_torn_end),
         cmocka_unit_test(header_alone_tells_what_a_file_holds),
+        cmocka_unit_test(files_of_version_1_open),
         cmocka_unit_test(note_is_kept_and_can_be_taken_away),
         cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),
+        cmocka_unit_test(shard_spoilt_by_overflow_is_taken_back_before_others_follow),
         cmocka_unit_test(discount_too_small_to_compute_with_does_not_cost_the_memory),
         cmocka_unit_test(state_that_no_file_may_hold_is_not_saved),
         cmocka_unit_test(parameters_of_a_memory_without_a_file_can_be_set),

@@ -190,8 +190,10 @@ static bpcn_status delete_row(struct edit *edit, const void *row)
     struct change change;
     struct shard *shard = all_shards(edit->memory, edit->team, &many);
     double *residual = alloc_zeroed(many.count, sizeof *residual);
-    bpcn_status status = shard && residual ? many_screen(&many, 1, row, NULL, residual) : BPCN_NO_MEMORY,
-                found = status;
+    bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK && many.count > 1)
+        status = many_screen(&many, 1, row, NULL, residual);
+    bpcn_status found = status;
     for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
         size_t best = 0;
         for (size_t k = 1; k < many.count; k++)

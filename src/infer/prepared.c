@@ -26,6 +26,7 @@ struct slot {
     double *factor;       /* of a quick look */
     struct gram *gram;    /* over the mask; NULL: none, or that of all entries */
     int through;          /* rows are evaluated through G */
+    int partial;          /* something of it is missing for want of memory */
     struct preconditioner *preconditioner;
 };
 
@@ -124,9 +125,12 @@ size_t prepared_bytes(struct prepared *p)
         const struct ready *r = &p->ready[k];
         bytes += sizeof *r + weights_bytes(r->weights) + gram_bytes(r->all) + gram_bytes(r->gram);
         bytes += elimination_bytes(r->above[0]) + elimination_bytes(r->above[1]);
+        size_t above = p->model->options.layers > 0 ? p->model->width[1] : 0;
+        bytes += r->up.data ? panels_entries(p->model->width[0], above, sizeof(real)) * sizeof(real) : 0;
         bytes += r->norms.mean ? 2 * p->model->code_dim * sizeof *r->norms.mean : 0;
         for (const struct slot *s = r->slots; s != NULL; s = s->next)
-            bytes += sizeof *s + gram_bytes(s->gram) + preconditioner_bytes(s->preconditioner);
+            bytes += sizeof *s + gram_bytes(s->gram) + preconditioner_bytes(s->preconditioner) +
+                     (s->factor ? above * above * sizeof *s->factor : 0);
     }
     pthread_mutex_unlock(&p->lock);
     return bytes;
@@ -190,10 +194,12 @@ static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weigh
         g = s->gram = gram_create(layer, s->masks.mask, *all, team);
     if (*above == NULL)
         *above = elimination_create(p->model, particle, weighing, team);
+    s->partial = g == NULL;
     if (g == NULL || *above == NULL)
         return;
     struct knowledge knows = {g->g, s->masks.same ? 1 : s->masks.share, s->masks.share};
     s->preconditioner = preconditioner_create(*above, knows);
+    s->partial = s->preconditioner == NULL;
     s->through = s->masks.same && gram_pays_batch(layer->above, layer->below) &&
                  gram_cut(s->masks.mask != NULL ? s->gram : *all) == 0;
 }
@@ -208,14 +214,17 @@ static int alike(const struct slot *s, struct masks m, enum purpose purpose, siz
     return m.mask == NULL || memcmp(s->masks.mask, m.mask, dim) == 0;
 }
 
-/* Takes the slot for such rows out of the list. */
+/* Takes the slot for such rows out of the list; one that memory did not suffice for is to be made again. */
 static struct slot *find_slot(struct ready *r, struct masks m, enum purpose purpose, size_t dim)
 {
     for (struct slot **at = &r->slots; *at != NULL; at = &(*at)->next)
         if (alike(*at, m, purpose, dim)) {
             struct slot *found = *at;
             *at = found->next;
-            return found;
+            if (!found->partial || found->users > 0)
+                return found;
+            slot_free(found);
+            return NULL;
         }
     return NULL;
 }
@@ -405,9 +414,9 @@ struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known)
 const struct weights *prepared_weights(struct prepared *p, size_t k)
 {
     pthread_mutex_lock(&p->lock);
-    make_weights(p, k);
+    const struct weights *made = make_weights(p, k) == 0 ? p->ready[k].weights : NULL;
     pthread_mutex_unlock(&p->lock);
-    return p->ready[k].weights;
+    return made;
 }
 
 /* ---- for a writer */

@@ -164,8 +164,9 @@ void gram_copy(struct gram *to, const struct gram *from)
 
 int gram_cut(struct gram *g)
 {
-    double *data = g->panels.data ? g->panels.data
-                                  : alloc_zeroed(panels_entries(g->above, g->above, sizeof(double)), sizeof *data);
+    if (g->panels.data != NULL)
+        return 0; /* others may be reading them */
+    double *data = alloc_zeroed(panels_entries(g->above, g->above, sizeof *data), sizeof *data);
     if (data == NULL)
         return -1;
     mirror_upper(g->above, g->g);

@@ -83,18 +83,13 @@ size_t settle(struct reading *r, const struct energy *energy)
 
 /* ---- answers */
 
-/* answer = prediction where the mask allows, else the query; returns the largest change. */
-static double put(const struct reading *r, size_t i, int all, const real *prediction)
+/* answer = prediction where the mask allows, else the query. */
+static void put(const struct reading *r, size_t i, int all, const real *prediction)
 {
     size_t dim = r->model->width[0];
     const unsigned char *known = all || r->request->known == NULL ? NULL : r->request->known + i * dim;
-    double moved = 0;
-    for (size_t j = 0; j < dim; j++) {
-        real *entry = &r->answers[i * dim + j], now = known != NULL && known[j] ? r->x[i * dim + j] : prediction[j];
-        moved = fmax(moved, fabs((double)(now - *entry)));
-        *entry = now;
-    }
-    return moved;
+    for (size_t j = 0; j < dim; j++)
+        r->answers[i * dim + j] = known != NULL && known[j] ? r->x[i * dim + j] : prediction[j];
 }
 
 /* The answer is the particle's prediction. */
@@ -142,8 +137,13 @@ static void answer_mixed(struct reading *r, size_t i, int all)
         particle_evaluate(&one, &batch, work, &value, NULL, NULL, r->fits + k * layers);
     }
     for (int round = 0; round < 100; round++) {
+        double moved = 0;
+        memcpy(r->before, row, dim * sizeof *row);
         blend_predictions(r);
-        if (put(r, i, all, r->blend) <= 1e-6)
+        put(r, i, all, r->blend);
+        for (size_t j = 0; j < dim; j++)
+            moved = fmax(moved, fabs((double)(row[j] - r->before[j])));
+        if (moved <= 1e-6)
             return;
         mixture_evaluate(&r->density, &batch, work, &value, NULL, NULL, r->share);
     }

@@ -10,7 +10,6 @@ static void make(struct editor *e, const struct change *change)
         make_write(e, change);
         return; /* it looks after what is prepared */
     case CHANGE_DELETE:
-        editor_refresh(e);
         make_delete(e, change);
         break;
     case CHANGE_FORGET:

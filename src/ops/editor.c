@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void editor_refresh(struct editor *e)
+/* root_real of every layer, where it is behind. */
+static void refresh(struct editor *e)
 {
     for (size_t k = 0; e->stale && k < e->model->options.particles; k++)
         for (size_t l = 0; l < e->model->options.layers; l++)
@@ -18,7 +19,7 @@ void editor_free(struct editor *e)
 {
     if (e == NULL)
         return;
-    editor_refresh(e);
+    refresh(e);
     for (size_t k = 0; e->aims != NULL && k < e->model->options.particles; k++)
         aim_free(&e->aims[k]);
     rows_free(e->rows);

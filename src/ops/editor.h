@@ -29,9 +29,6 @@ struct editor *editor_create(const struct shard *shard, struct team *team, int r
 void editor_free(struct editor *editor);
 bpcn_status editor_ready(struct editor *editor, enum change_kind kind);
 
-/* root_real of every layer, where it is behind. */
-void editor_refresh(struct editor *editor);
-
 /* The row that is being looked at. */
 void editor_look(struct editor *editor, const real *x);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { READ_AT_MOST = 4, CLOSER_AT_LEAST = 8, CLOSER_OF = 16 }; /* looked at closely: one in so many, at least */
-static const double near = 2,
+static const double near = 1.25,
                     some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
 static const double tie = 1;     /* nats within which the more familiar answer is taken */
 
@@ -137,6 +137,7 @@ struct reads {
     size_t row_bytes, out_bytes; /* of a query, of an answer or a code */
     size_t most;                 /* shards a row is read in */
     double *residual, *limit;    /* [count x n], [n]; or NULL: all are read */
+    size_t *ties;                /* [n]: shards at the limit that may still be asked */
     struct asked *asked;         /* [count], those with rows first */
     size_t shards;               /* that are asked */
 };
@@ -153,6 +154,7 @@ static void reads_free(struct reads *r)
     free(r->asked);
     free(r->residual);
     free(r->limit);
+    free(r->ties);
 }
 
 /* limit [n]: of the residuals with which a shard is asked for a row: it could win, and few explain more. */
@@ -161,18 +163,29 @@ static int set_limits(struct reads *r)
     size_t n = r->request->n, count = r->many->count;
     double *least = alloc_zeroed(r->most, sizeof *least); /* in rising order */
     r->limit = alloc_zeroed(n, sizeof *r->limit);
-    for (size_t i = 0; least != NULL && r->limit != NULL && i < n; i++) {
+    r->ties = alloc_zeroed(n, sizeof *r->ties);
+    int failed = least == NULL || r->limit == NULL || r->ties == NULL;
+    for (size_t i = 0; !failed && i < n; i++) {
         double largest = smallest(r->residual, count, n, i, r->most, least); /* about |x|^2: most explain little */
         r->limit[i] = fmin(near * least[0] + some * largest, least[r->most - 1]);
+        for (size_t j = 0; j < r->most; j++)
+            r->ties[i] += least[j] == r->limit[i];
     }
-    int failed = least == NULL || r->limit == NULL;
     free(least);
     return failed ? -1 : 0;
 }
 
-static int could_have(const struct reads *r, size_t k, size_t i)
+/* Of shards that leave just as much as the limit, only as many as there is room for. */
+static int could_have(struct reads *r, size_t k, size_t i)
 {
-    return r->residual == NULL || r->residual[k * r->request->n + i] <= r->limit[i];
+    if (r->residual == NULL)
+        return 1;
+    double left = r->residual[k * r->request->n + i];
+    if (left == r->limit[i] && r->ties[i] > 0) {
+        r->ties[i]--;
+        return 1;
+    }
+    return left < r->limit[i];
 }
 
 static int ask(struct reads *r, size_t k)
@@ -240,12 +253,18 @@ static bpcn_status read_all(struct reads *r)
 
 /* ---- whose answer it is */
 
-static double log_share(const struct many *m, size_t k)
+static double all_rows(const struct many *m)
 {
     double all = 0;
-    for (size_t j = 0; j < m->count; j++)
-        all += (double)m->rows[j];
-    return all > 0 ? log((double)m->rows[k] / all) : -log((double)m->count);
+    for (size_t k = 0; k < m->count; k++)
+        all += (double)m->rows[k];
+    return all;
+}
+
+/* Of shard k in the mixture, all being all_rows. */
+static double share_of(const struct many *m, double all, size_t k)
+{
+    return all > 0 ? (double)m->rows[k] / all : 1 / (double)m->count;
 }
 
 static int better(const bpcn_read_info *a, const bpcn_read_info *b)
@@ -264,9 +283,10 @@ static double log_add(double a, double b)
 static void choose(const struct reads *r, const struct asked **winner, size_t *place, double *density)
 {
     bpcn_read_info *info = r->request->info;
+    double all = all_rows(r->many);
     for (size_t s = 0; s < r->shards; s++) {
         const struct asked *a = &r->asked[s];
-        double share = log_share(r->many, a->k);
+        double share = log(share_of(r->many, all, a->k));
         for (size_t at = 0; at < a->count; at++) {
             size_t i = a->row[at];
             uint64_t evaluations = a->info[at].evaluations + (winner[i] ? info[i].evaluations : 0);
@@ -296,7 +316,7 @@ static bpcn_status answer_all(const struct reads *r)
         choose(r, winner, place, density);
     for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         r->request->info[i].log_density = density[i];
-        if (out != NULL)
+        if (r->out_bytes > 0)
             memcpy(out + i * r->out_bytes, (unsigned char *)winner[i]->out + place[i] * r->out_bytes, r->out_bytes);
     }
     free(winner);
@@ -345,38 +365,47 @@ static void blend(size_t size, size_t n, double share, const void *part, void *t
             ((double *)total)[j] += share * (wide[j] - ((double *)total)[j]);
 }
 
-/* Adds shard k, whose energies and gradients are `part`, to the request's. */
-static void add_shard(const struct many *m, size_t k, const struct energy_request *part,
-                      const struct energy_request *request)
+/* Adds a shard, whose energies and gradients are `part`, to the sum of those before it. */
+static void add_shard(const struct model *model, double log_share, const struct energy_request *part,
+                      const struct energy_request *sum)
 {
-    const struct model *model = m->shard[k].model;
     size_t size = real_size(model), code = model->code_dim;
-    for (size_t i = 0; i < request->n; i++) {
-        double mine = log_share(m, k) - part->energy[i], all = log_add(-request->energy[i], mine);
-        request->energy[i] = -all;
-        if (request->grad != NULL && !isinf(mine))
+    for (size_t i = 0; i < part->n; i++) {
+        double mine = log_share - part->energy[i], all = log_add(-sum->energy[i], mine);
+        sum->energy[i] = -all;
+        if (sum->grad != NULL && !isinf(mine))
             blend(size, code, exp(mine - all), (const unsigned char *)part->grad + i * code * size,
-                  (unsigned char *)request->grad + i * code * size);
+                  (unsigned char *)sum->grad + i * code * size);
     }
 }
 
 bpcn_status many_energy(const struct many *m, const struct energy_request *request)
 {
     const struct model *model = m->shard[0].model;
-    size_t n = request->n;
-    struct energy_request part = *request;
+    size_t n = request->n, grad_bytes = n * model->code_dim * real_size(model);
+    double all = all_rows(m);
+    struct energy_request part = *request, sum = *request; /* the caller's own room is written when all is well */
     part.energy = alloc_zeroed(n, sizeof *part.energy);
-    part.grad = request->grad ? alloc_zeroed(n, model->code_dim * real_size(model)) : NULL;
-    bpcn_status status = part.energy && (request->grad == NULL || part.grad) ? BPCN_OK : BPCN_NO_MEMORY;
+    sum.energy = alloc_zeroed(n, sizeof *sum.energy);
+    part.grad = request->grad ? alloc_zeroed(1, grad_bytes) : NULL;
+    sum.grad = request->grad ? alloc_zeroed(1, grad_bytes) : NULL;
+    bpcn_status status =
+        part.energy && sum.energy && (request->grad == NULL || (part.grad && sum.grad)) ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
-        request->energy[i] = INFINITY;
+        sum.energy[i] = INFINITY;
     for (size_t k = 0; status == BPCN_OK && k < m->count; k++) {
         status = core_for(model)->energy(&m->shard[k], NULL, &part);
         if (status == BPCN_OK)
-            add_shard(m, k, &part, request);
+            add_shard(model, log(share_of(m, all, k)), &part, &sum);
     }
+    if (status == BPCN_OK)
+        memcpy(request->energy, sum.energy, n * sizeof *sum.energy);
+    if (status == BPCN_OK && request->grad != NULL)
+        memcpy(request->grad, sum.grad, grad_bytes);
     free(part.energy);
     free(part.grad);
+    free(sum.energy);
+    free(sum.grad);
     return status;
 }
 
@@ -384,12 +413,13 @@ bpcn_status many_sample(const struct many *m, size_t n, uint64_t seed, uint64_t 
 {
     const struct model *model = m->shard[0].model;
     size_t bytes = model->width[0] * real_size(model);
+    double all = all_rows(m);
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         uint64_t own = stream_id(STREAM_SAMPLE, draw, i);
         double left = random_uniform(seed, own, 0);
         size_t k = 0;
-        while (k + 1 < m->count && (left -= exp(log_share(m, k))) >= 0)
+        while (k + 1 < m->count && (left -= share_of(m, all, k)) >= 0)
             k++;
         status = core_for(model)->sample(m->shard[k].model, 1, own, (unsigned char *)out + i * bytes);
     }

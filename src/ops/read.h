@@ -26,7 +26,7 @@ struct reading {
     struct fit *fits;               /* [particles x (layers + 1)]: of one row */
     size_t *list;                   /* [n]: rows at hand */
     real *predictions;              /* [particles x dim]: of one row */
-    real *blend;                    /* [dim]: their weighted mean */
+    real *blend, *before;           /* [dim]: their weighted mean, and the answer before it */
 };
 
 /* As in struct core. */

@@ -49,13 +49,14 @@ bpcn_status reading_create(struct reading *r, const struct shard *shard, struct 
     r->log_density = alloc_zeroed(n, sizeof *r->log_density);
     r->share = r->rows ? alloc_zeroed(r->rows->lanes * BATCH * particles, sizeof *r->share) : NULL;
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
-    r->predictions = alloc_zeroed(particles + 1, dim * sizeof *r->predictions);
+    r->predictions = alloc_zeroed(particles + 2, dim * sizeof *r->predictions);
     if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided ||
         !r->log_density || !r->share || !r->fits || !r->predictions)
         return BPCN_NO_MEMORY;
     r->answers = request->answers;
     r->list = r->particle + n;
     r->blend = r->predictions + particles * dim;
+    r->before = r->blend + dim;
     r->density = (struct energy){.model = model, .weighing = &the_density, .weights = r->weights};
     r->mixture = r->density;
     r->mixture.weighing = &r->objective.weighing;

@@ -62,8 +62,14 @@ static void apply(struct look *l, const unsigned char *known)
     sweep_down(l->above, l->below, l->layer->mean, l->short_p, l->error);
     for (size_t j = 0; j < l->below; j++)
         l->error[j] = known[j] ? l->error[j] : 0;
-    for (size_t i = 0; i < l->above; i++)
-        l->q[i] = dot_wide(l->below, (const real *)l->layer->mean + i * l->below, l->error) + ridge * l->p[i];
+    const real *mean = l->layer->mean;
+    size_t i = 0;
+    for (; i + 4 <= l->above; i += 4)
+        dot_four(l->below, l->below, mean + i * l->below, l->error, l->short_p + i);
+    for (; i < l->above; i++)
+        l->short_p[i] = (real)dot(l->below, mean + i * l->below, l->error);
+    for (i = 0; i < l->above; i++)
+        l->q[i] = (double)l->short_p[i] + ridge * l->p[i];
 }
 
 /* Preconditioned conjugate gradients for z A = b; returns what of |x|^2 = square z explains, as far as it came. */
@@ -119,6 +125,17 @@ static void gather(const struct screen_request *r, size_t dim, size_t count, rea
     }
 }
 
+/* Without layers the top is all there is to explain a row. */
+static double from_top(const struct model *m, size_t k, const real *x, const unsigned char *known)
+{
+    double sum = 0;
+    for (size_t j = 0; j < m->width[0]; j++) {
+        double error = known == NULL || known[j] ? (double)x[j] - m->particles[k].top_mean[j] : 0;
+        sum += error * error;
+    }
+    return sum;
+}
+
 bpcn_status screen(const struct shard *shard, const struct screen_request *r)
 {
     const struct model *m = shard->model;
@@ -126,11 +143,13 @@ bpcn_status screen(const struct shard *shard, const struct screen_request *r)
     size_t count = r->picked ? r->count : r->n;
     struct masks masks = masks_of_rows(dim, r->n, r->known);
     struct look l = {.layer = &m->particles[k].layer[0], .above = above, .below = dim};
-    real *x = alloc_zeroed(count, (dim + above) * sizeof *x), *products = x + count * dim;
+    real *x = alloc_zeroed(count, (dim + above) * sizeof *x), *products = NULL;
     bpcn_status status = x != NULL && look_create(&l) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     l.steps = r->picked ? CLOSE_STEPS : QUICK_STEPS;
-    if (status == BPCN_OK)
+    if (status == BPCN_OK) {
         gather(r, dim, count, x);
+        products = x + count * dim;
+    }
     if (status == BPCN_OK && above > 0) {
         status = prepared_screen(shard->prepared, k, masks, ridge, &l.screen);
         if (status == BPCN_OK)
@@ -138,9 +157,9 @@ bpcn_status screen(const struct shard *shard, const struct screen_request *r)
     }
     for (size_t i = 0; status == BPCN_OK && i < count; i++) {
         size_t row = r->picked ? r->picked[i] : i;
-        r->residual[row] = above > 0 ? left_of(&l, x + i * dim, products + i * above,
-                                               r->known ? r->known + row * dim : NULL, masks.same)
-                                     : sum_of_squares(dim, x + i * dim);
+        const unsigned char *known = r->known ? r->known + row * dim : NULL;
+        r->residual[row] = above > 0 ? left_of(&l, x + i * dim, products + i * above, known, masks.same)
+                                     : from_top(m, k, x + i * dim, known);
     }
     if (above > 0)
         prepared_screened(shard->prepared, &l.screen);

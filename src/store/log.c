@@ -248,6 +248,8 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return damaged(log, what);
     if (change.shard > contents->count || (change.shard == contents->count && !change.begin))
         return damaged(log, "its shard has not begun");
+    if (change.begin && change.shard < contents->count && contents->options.when_full != BPCN_RECYCLE)
+        return damaged(log, "its shard has begun before, and is not to begin anew");
     status = repeat(editing, &change);
     if (status != BPCN_OK)
         return fail(status, "out of memory");

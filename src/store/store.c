@@ -27,13 +27,14 @@ struct store {
     uint64_t dropped;  /* bytes of the torn end that opening found */
     uint64_t replayed; /* records that opening repeated */
     uint64_t limit;    /* bytes of log that make a checkpoint happen */
+    uint64_t asked;    /* for that; 0: as long as the snapshot */
     uint64_t handled;  /* records up to the last store_finish */
     bpcn_sync sync;
     int read_only;
     int made;                     /* there was no file before */
     int broken;                   /* the file may not be what we think: it is written no more */
     int suspect;                  /* the last record may have spoilt the state */
-    int everywhere;               /* or any of all shards */
+    int everywhere;               /* in any shard */
     size_t last_rows, last_shard; /* that it wrote, and where */
 };
 
@@ -161,20 +162,31 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
 
 /* ---- changes */
 
+/* What the records since the last check have changed. */
+static bpcn_status check_changed(const struct store *store, const struct contents *contents)
+{
+    return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
+}
+
 bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change)
 {
     bpcn_status status = store_begin(store, change->kind);
     if (store == NULL || store->read_only || status != BPCN_OK)
         return status;
+    int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
     if (!change_sound(contents->shard[0], change))
         return fail(BPCN_NUMERIC, "a code is not finite");
+    if (store->suspect && (change->rows == 0 || change->shard != store->last_shard)) {
+        /* only the last record can be taken back: what it made must be sound before another shard's follows */
+        if (check_changed(store, contents) != BPCN_OK)
+            return BPCN_NUMERIC;
+        store->suspect = store->everywhere = 0;
+    }
     status = log_append(&store->log, contents->shard[0], change, &store->broken);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
-        int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
-        int another = store->suspect && change->shard != store->last_shard;
-        store->everywhere |= numbers && (change->rows == 0 || another);
+        store->everywhere |= numbers && change->rows == 0;
         store->suspect |= numbers;
         store->last_shard = change->shard;
         store->last_rows = change->rows;
@@ -231,8 +243,14 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     *contents = before;
     store->log.records = store->log.synced = store->handled = log.records;
     store->log.last = log.last;
+    store->suspect = store->everywhere = 0;
     store->broken = 0;
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
+}
+
+static void set_limit(struct store *store, uint64_t snapshot)
+{
+    store->limit = store->asked > 0 ? store->asked : snapshot > SMALLEST_LIMIT ? snapshot : SMALLEST_LIMIT;
 }
 
 static void checkpoint_when_due(struct store *store, const struct contents *contents)
@@ -243,12 +261,6 @@ static void checkpoint_when_due(struct store *store, const struct contents *cont
     uint64_t limit = store->limit;
     if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
         store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
-}
-
-/* What the records since the last call have changed. */
-static bpcn_status check_changed(const struct store *store, const struct contents *contents)
-{
-    return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
 }
 
 bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
@@ -294,6 +306,7 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     store->log.start = store->log.end = store->log.last = header.snapshot;
     store->log.records = store->log.synced = store->handled = 0;
     store->generation++;
+    set_limit(store, header.snapshot);
     return BPCN_OK;
 }
 
@@ -413,9 +426,8 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->sync = options->sync;
     store->replayed = store->handled = store->log.records;
     store->dropped = store->log.dropped;
-    store->limit = header.snapshot > SMALLEST_LIMIT ? header.snapshot : SMALLEST_LIMIT;
-    if (options->checkpoint_bytes > 0)
-        store->limit = options->checkpoint_bytes;
+    store->asked = options->checkpoint_bytes;
+    set_limit(store, header.snapshot);
     if (options->threads > 0)
         contents->options.threads = options->threads;
     *opened = store;

@@ -271,6 +271,8 @@ static bpcn_status check_fixed(const unsigned char *bytes)
         if (get32(bytes + AT_HIDDEN + 4 * l) != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: hidden[%zu] is set, but there are %lu layers", l,
                         (unsigned long)layers);
+    if (get32(bytes + AT_VERSION) > 1 && get32(bytes + AT_SHARDS) == 1 && get32(bytes + AT_WHEN_FULL) == BPCN_BLUR)
+        return fail(BPCN_CORRUPT, "the header is wrong: it has version 2, but a memory of one shard is of version 1");
     for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);

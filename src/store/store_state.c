@@ -205,15 +205,20 @@ static bpcn_status check_diagonal(const struct layer *layer, const struct sectio
     return BPCN_OK;
 }
 
-/* No shard has more rows than the memory was written; each began at another time. */
+/* No shard has more rows than the memory was written since it began. */
 static bpcn_status check_shards(const struct contents *contents, const struct section *section)
 {
+    char what[96];
     for (size_t w = 0; w < SHARD_WORDS * contents->count; w++)
-        if (*shard_word(contents, w) > most_count)
-            return unsound(section, "a count is more than can be");
+        if (*shard_word(contents, w) > most_count) {
+            snprintf(what, sizeof what, "count %zu of shard %zu is more than can be", w % SHARD_WORDS, w / SHARD_WORDS);
+            return unsound(section, what);
+        }
     for (size_t k = 0; k < contents->count; k++)
-        if (contents->rows[k] > contents->writes || contents->begun[k] > contents->writes)
-            return unsound(section, "a shard has more rows than the memory");
+        if (contents->begun[k] + contents->rows[k] > contents->writes) {
+            snprintf(what, sizeof what, "shard %zu has more rows than were written since it began", k);
+            return unsound(section, what);
+        }
     return BPCN_OK;
 }
 

@@ -23,7 +23,7 @@ else
 fi
 
 if [ -r "$CIFAR" ]; then
-    bpcn create c.mem --image 32x32x3 -q
+    bpcn create c.mem --image 32x32x3 --hidden 256,256,256 -q
     bpcn write c.mem "$CIFAR" --rows 0:128 -q
     for part in "" "--hide random:0.25" "--hide random:0.75"; do
         for command in score read; do
@@ -35,12 +35,21 @@ if [ -r "$CIFAR" ]; then
     law "at most one in a hundred is on the wrong side of 0.5" contains \
         "$(bpcn score c.mem "$CIFAR" --rows 0:256 --hide random:0.5)" "256 rows, 128 known"
     law "half-full is half full" at_least "$(bpcn info c.mem --json | json fullness)" 0.45
+    bpcn create k.mem --image 32x32x3 --capacity 128 --when-full recycle -q
+    bpcn write k.mem "$CIFAR" --rows 0:192 -q
+    for part in "" "--hide random:0.25" "--hide random:0.75"; do
+        law "two shards that recycle know the latest 128 of 192 and nothing else (${part:-clean})" same \
+            "$(bpcn score k.mem "$CIFAR" --rows 0:64 $part | tail -1) $(bpcn score k.mem "$CIFAR" --rows 64:192 $part | tail -1)" \
+            "64 rows, 0 known 128 rows, 128 known"
+    done
+    law "each comes back from noise of a tenth of the range" contains \
+        "$(bpcn read k.mem "$CIFAR" --rows 64:192 --noise 0.1 -o x.npy)" "128 of 128 recalled"
 else
     skip "CIFAR10 is not here ($CIFAR)"
 fi
 
 if [ -r "$CIFAR" ] && [ -n "$LONG" ]; then
-    bpcn create s.mem --image 32x32x3 -q
+    bpcn create s.mem --image 32x32x3 --hidden 256,256,256 -q
     bpcn write s.mem "$CIFAR" --forget auto -q
     recalled() { bpcn read s.mem "$CIFAR" --rows $((2048 - $1)):2048 --hide right:0.25 -o x.npy | sed -n 's/.*; \([0-9]*\) of .*/\1/p'; }
     last16=$(recalled 16) last64=$(recalled 64) last128=$(recalled 128)

@@ -128,6 +128,7 @@ static void repair_section(uint8_t *data, const struct section *s, const struct 
         put32(head, (uint32_t)s->tag);
         put32(head + 4, (uint32_t)s->particle);
         put32(head + 8, (uint32_t)s->layer);
+        put32(head + 12, (uint32_t)s->shard);
         put64(head + 16, s->bytes);
         put64(head + 24, s->offset);
     }
