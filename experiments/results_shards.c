@@ -182,8 +182,13 @@ static void ages(FILE *file, const struct job_list *list, const struct plan *pla
             "\n## %s\n\n%zu images, one after the other; then the latest %zu are read back, in 16 groups by age. Twice "
             "as many as the window holds: its edge is in the middle.\n\n| age, images |",
             t->title, t->lengths[0], t->latest);
-    for (size_t r = 0; r < t->rows; r++)
-        fprintf(file, " %s (%.1f MB): exact | error |", t->row[r].label, value(list, plan, t, r, "bytes") / 1e6);
+    for (size_t r = 0; r < t->rows; r++) {
+        double bytes = value(list, plan, t, r, "bytes");
+        fprintf(file, " %s", t->row[r].label);
+        if (!isnan(bytes))
+            fprintf(file, " (%.1f MB)", bytes / 1e6);
+        fputs(": exact | error |", file);
+    }
     fputs("\n|---|", file);
     for (size_t r = 0; r < 2 * t->rows; r++)
         fputs("---|", file);
