@@ -30,6 +30,7 @@ struct nearest_options {
     size_t dim;
     size_t capacity; /* observations kept, the latest; 0: all */
     int store_bytes; /* 1: keep an entry in one byte (256 levels of [-1, 1]) instead of four */
+    int products;    /* 1: find the distances of all rows of a read together, by BLAS; wants store_bytes 0 */
 };
 bpcn_status nearest_create(const struct nearest_options *options, bpcn_model *model);
 

@@ -13,6 +13,7 @@ struct kept {
     size_t next;           /* where the next row goes once the store is full */
     float *values;         /* [room x dim], or NULL */
     unsigned char *levels; /* [room x dim], or NULL */
+    int products;          /* of nearest: 1: distances by matrix products */
 };
 
 /* Appends n rows; the oldest make way when the store is bounded. */

@@ -117,21 +117,38 @@ static int load_tiny(const char *home, size_t count, struct dataset *d, struct f
     return 0;
 }
 
+/* A file of MNIST's layout, gzipped or not, in the folder of datasets or where Debian's package has it. */
+static int find_idx(const char *home, const char *name, const char *file, char *path, size_t room)
+{
+    static const char *const ends[] = {".gz", ""};
+    const char *const homes[] = {home, "/usr/share/datasets"};
+    for (size_t k = 0; k < 4; k++) {
+        snprintf(path, room, "%s/%s/%s%s", homes[k / 2], name, file, ends[k % 2]);
+        if (exists(path))
+            return 0;
+    }
+    snprintf(path, room, "%s/%s/%s", home, name, file);
+    return -1;
+}
+
+/* The training images, and those of the test after them when more are wanted. */
 static int load_mnist(const char *home, const char *name, size_t count, struct dataset *d, struct failure *failure)
 {
+    static const char *const files[] = {"train-images-idx3-ubyte", "t10k-images-idx3-ubyte"};
     char path[PATH_ROOM];
     fmt_options options = fmt_options_default();
     options.kind = FMT_IDX;
-    options.max_rows = count;
-    snprintf(path, sizeof path, "%s/%s/train-images-idx3-ubyte.gz", home, name);
-    if (!exists(path))
-        snprintf(path, sizeof path, "%s/%s/train-images-idx3-ubyte", home, name);
-    if (!exists(path))
-        return failed(failure,
-                      "%s is missing: put the training images of %s there, gzipped or not, or set BPCN_DATA_DIR to the "
-                      "folder that has them",
-                      path, name);
-    return take_file(d, path, &options, failure);
+    for (size_t k = 0; k < 2 && (k == 0 || d->count < count); k++) {
+        options.max_rows = count ? count - d->count : 0;
+        if (find_idx(home, name, files[k], path, sizeof path) != 0)
+            return failed(failure,
+                          "%s is missing: put the images of %s there, gzipped or not, or set BPCN_DATA_DIR to the "
+                          "folder that has them",
+                          path, name);
+        if (take_file(d, path, &options, failure) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int load_path(const char *path, size_t count, struct dataset *d, struct failure *failure)

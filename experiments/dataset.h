@@ -19,7 +19,8 @@ struct dataset {
 /* Loads the first `count` rows (0: all there are) of cifar10, tiny-imagenet, mnist, fashion-mnist,
    or of a file or folder given by its path. Datasets with a name are looked for under data_dir, or
    when that is NULL under $BPCN_DATA_DIR, or else under $XDG_DATA_HOME/bayespcn, or else under
-   $HOME/.local/share/bayespcn. */
+   $HOME/.local/share/bayespcn; fashion-mnist also where Debian's package has it. The test images of the MNIST kind
+   follow the training images when `count` asks for more. */
 int dataset_load(const char *name, const char *data_dir, size_t count, struct dataset *dataset,
                  struct failure *failure);
 void dataset_free(struct dataset *dataset);

@@ -99,7 +99,7 @@ static double burden(const struct job_list *list, const struct job *job)
     const struct cell *last = &list->cell[job->first + job->count - 1];
     double width =
         last->spec.kind == METHOD_BAYESPCN || last->spec.kind >= METHOD_GPCN_OFFLINE ? (double)last->spec.hidden[0] : 1;
-    return width * (double)last->length * (strcmp(last->dataset, "cifar10") == 0 ? 1 : 4);
+    return width * (double)last->length * (strcmp(last->dataset, "tiny-imagenet") == 0 ? 4 : 1);
 }
 
 static void sort_jobs(struct job_list *list)
@@ -163,7 +163,7 @@ static void announce(const struct job_list *list, const struct cell *cell, const
 /* A figure needs its pictures as well as its numbers, when they are wanted. */
 static int is_there(const struct job_list *list, const struct cell *cell)
 {
-    return cell_load(list, cell, NULL) && (cell->kind == CELL_RECALL || !list->pictures || figure_there(list, cell));
+    return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || figure_there(list, cell));
 }
 
 static int run_cell(const struct job_list *list, const struct cell *cell, struct stream *stream,
@@ -171,9 +171,13 @@ static int run_cell(const struct job_list *list, const struct cell *cell, struct
 {
     struct record record = {0};
     int status;
-    if (cell->kind == CELL_RECALL) {
+    stream->twice = cell->twice;
+    if (is_recall(cell->kind)) {
         status = stream_advance(stream, cell->length, failure);
-        if (status == 0)
+        if (status == 0 && cell->kind == CELL_STREAM)
+            status = stream_measure_latest(stream, &cell->task, cell->objective, cell->latest, cell->limit, &record,
+                                           failure);
+        else if (status == 0)
             status = stream_measure(stream, &cell->task, cell->objective, cell->limit, &record, failure);
     } else {
         status = figure_run(list, cell, stream, &record, failure);

@@ -6,9 +6,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const names[METHOD_KINDS] = {"bayespcn", "identity",     "nearest",
                                                 "mhn",      "gpcn-offline", "gpcn-online"};
+
+double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double method_seconds(const struct method *m)
+{
+    struct timespec used;
+    if (m->spec.threads != 1 || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+        return clock_seconds();
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
 
 struct method_spec method_spec_default(void)
 {
@@ -76,24 +92,34 @@ static void shape_key(const struct method_spec *s, char *key, size_t room)
         used += (size_t)snprintf(key + used, room - used, "_%zu", s->hidden[l]);
 }
 
+/* "-k16r64": sixteen shards of 64 rows; nothing for one network. */
+static void shards_key(const struct method_spec *s, char *key, size_t room)
+{
+    static const char *const full[] = {"", "-recycle", "-refuse"};
+    *key = '\0';
+    if (s->shards > 1)
+        snprintf(key, room, "-k%zur%zu%s", s->shards, s->shard_rows ? s->shard_rows : s->hidden[0], full[s->when_full]);
+}
+
 void method_key(const struct method_spec *s, char *key, size_t room)
 {
-    char shape[256], more[96] = "", parts[64] = "";
+    char shape[256], shards[64], more[96] = "";
     unsigned long long seed = (unsigned long long)s->seed;
     shape_key(s, shape, sizeof shape);
     switch (s->kind) {
     case METHOD_BAYESPCN:
         if (s->forget_every > 0 && s->beta > 0)
-            snprintf(more, sizeof more, "-forget%g_%zu", s->beta, s->forget_every);
-        if (s->shards > 1)
-            snprintf(parts, sizeof parts, "-k%zux%zu", s->shards, s->shard_rows > 0 ? s->shard_rows : s->hidden[0]);
-        snprintf(key, room, "bayespcn-%s-%s-n%zu-w%g-x%g%s%s%s-s%llu", shape, bpcn_activation_name(s->activation),
-                 s->particles, s->sigma_w, s->sigma_x, s->minimizer == BPCN_ADAM ? "-adam" : "", more, parts, seed);
+            snprintf(more, sizeof more, "-%s%g_%zu", s->discount ? "discount" : "forget", s->beta, s->forget_every);
+        shards_key(s, shards, sizeof shards);
+        snprintf(key, room, "bayespcn-%s%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, shards,
+                 bpcn_activation_name(s->activation), s->particles, s->sigma_w, s->sigma_x,
+                 s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
         break;
     case METHOD_NEAREST:
         if (s->budget > 0)
             snprintf(more, sizeof more, "-%zuB", s->budget);
-        snprintf(key, room, "nearest%s%s-s%llu", more, s->store_bytes ? "-uint8" : "", seed);
+        snprintf(key, room, "nearest%s%s%s-s%llu", more, s->store_bytes ? "-uint8" : "", s->products ? "-products" : "",
+                 seed);
         break;
     case METHOD_MHN:
         if (s->recall == MHN_GRADIENT)
@@ -129,9 +155,10 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
     o.sigma_x = s->sigma_x;
     o.minimizer = s->minimizer;
     o.seed = s->seed;
-    o.shards = s->shards;
-    o.shard_rows = s->shard_rows;
     o.threads = s->threads;
+    o.shards = s->shards ? s->shards : 1;
+    o.shard_rows = s->shard_rows;
+    o.when_full = s->when_full;
     bpcn_status status = bpcn_memory_create(&o, &m->memory);
     if (status == BPCN_OK)
         status = bpcn_memory_get_stats(m->memory, &stats);
@@ -164,7 +191,7 @@ static bpcn_status create_gpcn(const struct method_spec *s, size_t dim, struct m
 static bpcn_status create_other(const struct method_spec *s, size_t dim, struct method *m)
 {
     size_t row = dim * (s->store_bytes ? 1 : sizeof(float));
-    struct nearest_options nearest = {.dim = dim, .store_bytes = s->store_bytes};
+    struct nearest_options nearest = {.dim = dim, .store_bytes = s->store_bytes, .products = s->products};
     struct mhn_options mhn = mhn_options_default(dim);
     switch (s->kind) {
     case METHOD_IDENTITY:
@@ -200,13 +227,19 @@ void method_free(struct method *m)
     if (m->model.free != NULL)
         m->model.free(m->model.self);
     free(m->codes);
-    free(m->shard);
+    free(m->homes);
     *m = (struct method){0};
 }
 
 size_t method_bytes(const struct method *m)
 {
     return m->model.bytes(m->model.self);
+}
+
+size_t method_prepared_bytes(const struct method *m)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    return m->memory != NULL && bpcn_memory_get_stats(m->memory, &stats) == BPCN_OK ? stats.prepared_bytes : 0;
 }
 
 /* ---- write */
@@ -216,22 +249,34 @@ static int model_failed(const struct method *m, struct failure *failure)
     return failed(failure, "%s: %s", names[m->spec.kind], bpcn_error());
 }
 
-/* Makes room for the codes and shards of n rows more. */
-static int keep_codes(struct method *m, size_t n, struct failure *failure)
+/* Makes room for the codes of n rows more, or for their homes. */
+static int make_room(struct method *m, size_t n, struct failure *failure)
 {
-    size_t wanted = m->written + n, row = m->spec.particles * m->code_dim;
+    size_t wanted = m->written + n, row = m->spec.particles * m->code_dim * sizeof *m->codes;
+    int many = m->spec.shards > 1;
     if (wanted <= m->room)
         return 0;
-    float *larger = realloc(m->codes, 2 * wanted * row * sizeof *larger);
+    void *larger = realloc(many ? (void *)m->homes : m->codes, 2 * wanted * (many ? sizeof *m->homes : row));
     if (larger == NULL)
         return failed(failure, "out of memory for the codes of %zu rows", 2 * wanted);
-    m->codes = larger;
-    size_t *shard = realloc(m->shard, 2 * wanted * sizeof *shard);
-    if (shard == NULL)
-        return failed(failure, "out of memory for the shards of %zu rows", 2 * wanted);
-    m->shard = shard;
+    if (many)
+        m->homes = larger;
+    else
+        m->codes = larger;
     m->room = 2 * wanted;
     return 0;
+}
+
+static int write_shards(struct method *m, const float *x, size_t n, bpcn_write_info *info, struct failure *failure)
+{
+    info->rows = calloc(n, sizeof *info->rows);
+    if (info->rows == NULL)
+        return failed(failure, "out of memory");
+    bpcn_status status = bpcn_memory_write(m->memory, x, n, info);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        m->homes[m->written + i] = info->rows[i].shard;
+    free(info->rows);
+    return status == BPCN_OK ? 0 : model_failed(m, failure);
 }
 
 static int write_piece(struct method *m, const float *x, size_t n, struct failure *failure)
@@ -240,17 +285,17 @@ static int write_piece(struct method *m, const float *x, size_t n, struct failur
         return m->model.write(m->model.self, x, n) == BPCN_OK ? 0 : model_failed(m, failure);
     bpcn_write_info info;
     bpcn_write_info_default(&info, sizeof info);
-    if (keep_codes(m, n, failure) != 0)
+    if (make_room(m, n, failure) != 0)
         return -1;
+    if (m->homes != NULL)
+        return write_shards(m, x, n, &info, failure);
     info.codes = m->codes + m->written * m->spec.particles * m->code_dim;
-    info.rows = calloc(n, sizeof *info.rows);
-    if (info.rows == NULL)
-        return failed(failure, "out of memory for %zu rows", n);
-    bpcn_status status = bpcn_memory_write(m->memory, x, n, &info);
-    for (size_t i = 0; status == BPCN_OK && i < n; i++)
-        m->shard[m->written + i] = (size_t)info.rows[i].shard;
-    free(info.rows);
-    return status == BPCN_OK ? 0 : model_failed(m, failure);
+    return bpcn_memory_write(m->memory, x, n, &info) == BPCN_OK ? 0 : model_failed(m, failure);
+}
+
+static bpcn_status fade(struct method *m)
+{
+    return (m->spec.discount ? bpcn_memory_discount : bpcn_memory_forget)(m->memory, m->spec.beta);
 }
 
 int method_write(struct method *m, const float *x, size_t n, struct failure *failure)
@@ -263,7 +308,7 @@ int method_write(struct method *m, const float *x, size_t n, struct failure *fai
             return -1;
         m->written += piece;
         done += piece;
-        if (every > 0 && m->written % every == 0 && bpcn_memory_forget(m->memory, m->spec.beta) != BPCN_OK)
+        if (every > 0 && m->written % every == 0 && fade(m) != BPCN_OK)
             return model_failed(m, failure);
     }
     return 0;
@@ -302,17 +347,28 @@ static int read_memory(struct method *m, bpcn_objective objective, const float *
     if (info == NULL)
         return failed(failure, "out of memory");
     options.objective = objective;
+    double start = method_seconds(m);
     int status = bpcn_memory_read(m->memory, query, known, n, &options, out, info) == BPCN_OK ? 0 : -1;
+    double end = method_seconds(m);
+    report->seconds += end - start;
+    if (status == 0 && report->twice) {
+        status = bpcn_memory_read(m->memory, query, known, n, &options, out, info) == BPCN_OK ? 0 : -1;
+        report->again += method_seconds(m) - end;
+    }
     for (size_t i = 0; status == 0 && i < n; i++) {
         double least = 0;
         report->evaluations += (double)info[i].evaluations;
         if (images == NULL)
             continue;
+        if (m->homes != NULL) {
+            report->right += info[i].shard == m->homes[images[i]];
+            report->has_right = 1;
+            continue;
+        }
         status = stored_energy(m, objective, query + i * m->dim, known ? known + i * m->dim : NULL, info[i].noise,
                                images[i], truth + i * m->dim, &least);
         report->above += info[i].energy > least + ABOVE_NATS;
         report->has_above = 1;
-        report->right += info[i].shard == m->shard[images[i]];
     }
     free(info);
     return status == 0 ? 0 : model_failed(m, failure);
@@ -324,8 +380,10 @@ int method_read(struct method *m, bpcn_objective objective, const float *query, 
 {
     if (m->memory != NULL)
         return read_memory(m, objective, query, known, n, images, truth, out, report, failure);
+    double start = method_seconds(m);
     if (m->model.read(m->model.self, query, known, n, out) != BPCN_OK)
         return model_failed(m, failure);
+    report->seconds += method_seconds(m) - start;
     if (m->spec.kind == METHOD_MHN)
         report->evaluations += (double)mhn_last_steps(&m->model) * (double)n;
     if (m->spec.kind == METHOD_GPCN_OFFLINE || m->spec.kind == METHOD_GPCN_ONLINE)

@@ -26,16 +26,19 @@ struct method_spec {
     size_t particles;
     double sigma_w, sigma_x;
     bpcn_minimizer minimizer;
-    size_t forget_every;    /* bayespcn: forget after every so many writes; 0: never */
-    double beta;            /* how much */
-    size_t shards;          /* bayespcn: 1 or more */
-    size_t shard_rows;      /* of each; 0: the width of layer 1 */
+    size_t forget_every; /* bayespcn: forget after every so many writes; 0: never */
+    double beta;         /* how much */
+    int discount;        /* by bpcn_memory_discount instead of bpcn_memory_forget */
+    size_t shards;       /* bayespcn: networks that share the rows out; 0 or 1: one */
+    size_t shard_rows;   /* rows of each; 0: the width of layer 1 */
+    bpcn_when_full when_full;
     enum mhn_metric metric; /* mhn */
     enum mhn_recall recall;
     double rate;       /* mhn: of the gradient recall; 1, or 0.005 for the paper's high-noise table */
     size_t iterations; /* gpcn-offline: weight steps */
     size_t budget;     /* nearest: bytes to stay within, keeping the latest; 0: keep all */
     int store_bytes;   /* nearest: one byte per entry */
+    int products;      /* nearest: all distances of a batch by matrix products; not part of the results */
     uint64_t seed;
     int threads; /* of the matrix products; 0: one per core. Not part of the key */
 };
@@ -57,9 +60,9 @@ struct method {
     size_t written;
     bpcn_model model;
     bpcn_memory *memory; /* bayespcn only */
-    float *codes;        /* bayespcn: [written x particles x code_dim], as written */
-    size_t *shard;       /* bayespcn: [written], the one that each row went to */
-    size_t room;         /* rows of codes and shards allocated */
+    float *codes;        /* bayespcn, one shard: [written x particles x code_dim], as written */
+    uint64_t *homes;     /* bayespcn, several shards: [written], where each row is */
+    size_t room;         /* rows of either allocated */
     size_t code_dim;
 };
 
@@ -67,10 +70,19 @@ struct method {
 struct read_report {
     double evaluations; /* energy evaluations, or steps, of all queries together */
     double above;       /* queries that ended more than ABOVE_NATS above the stored code's energy */
-    int has_above;
-    double right; /* bayespcn: queries answered by the shard that their image went to */
+    int has_above;      /* not with several shards, whose codes are each other's strangers */
+    double right;       /* queries that the shard with the row answered */
+    int has_right;
+    double seconds; /* spent reading */
+    int twice;      /* in: read once more, with everything prepared */
+    double again;   /* and the seconds of that */
 };
 #define ABOVE_NATS 1.0
+
+double clock_seconds(void);
+
+/* Of the clock, or, for a method with one thread, of the processor: what else runs beside it does not count. */
+double method_seconds(const struct method *method);
 
 int method_create(const struct method_spec *spec, size_t dim, struct method *method, struct failure *failure);
 void method_free(struct method *method);
@@ -88,5 +100,6 @@ int method_read(struct method *method, bpcn_objective objective, const float *qu
 int method_sample(struct method *method, size_t n, uint64_t draw, float *out, struct failure *failure);
 
 size_t method_bytes(const struct method *method);
+size_t method_prepared_bytes(const struct method *method);
 
 #endif

@@ -1,6 +1,7 @@
-/* The experiments of the paper as tables of cells. */
+/* The experiments as tables of cells: the paper's, equal memory, shards. */
 #include "plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,11 @@ static const struct sizes sizes_of[] = {
     [TIER_QUICK] = {96, 64, 48, {16, 32, 0, 0}, {8, 16, 0, 0}, 2, 32, 2, 16, 100, 1},
     [TIER_PAPER] = {1024, 512, 256, {128, 256, 512, 1024}, {16, 32, 64, 128}, 4, 1024, 64, 256, 4000, 3},
 };
+
+int is_recall(enum cell_kind kind)
+{
+    return kind == CELL_RECALL || kind == CELL_STREAM;
+}
 
 /* ---- building blocks */
 
@@ -295,6 +301,121 @@ static int plan_generalization(struct plan *p, const char *dataset)
     return plan_picture(p, "generalization", dataset, CELL_GENERALIZATION, p->tier == TIER_PAPER ? 5 : 3, lengths);
 }
 
+/* ---- shards: not in the paper */
+
+static struct method_spec sharded(size_t width, size_t shards, size_t rows)
+{
+    struct method_spec s = network(METHOD_BAYESPCN, width, 3);
+    s.shards = shards;
+    s.shard_rows = rows;
+    return s;
+}
+
+/* One row a unit, two, four: networks of every width, as many as it takes for all images, down to a single one. */
+static void add_shards(struct table *t, enum tier tier, size_t length)
+{
+    static const size_t widths[][8] = {[TIER_QUICK] = {8, 16, 32}, [TIER_PAPER] = {16, 32, 64, 128, 256, 512, 1024}};
+    for (size_t load = 1; load <= 4; load *= 2)
+        for (size_t w = 0; widths[tier][w] > 0 && widths[tier][w] * load <= length; w++) {
+            size_t width = widths[tier][w], shards = length / (width * load);
+            char label[64];
+            snprintf(label, sizeof label, "%zu x %zux3, %zu row%s a unit", shards, width, load, load > 1 ? "s" : "");
+            if (shards != 2 || width != 512) /* between the two widest nothing new is to be seen */
+                add_row(t, label, sharded(width, shards, width * load), "", "");
+        }
+}
+
+/* The widest that is full four times over, as one network, and as many bytes of images. */
+static void add_equal_bytes(struct table *t, size_t length, size_t dim)
+{
+    struct method_spec nearest = network(METHOD_NEAREST, 1, 1);
+    char label[64];
+    nearest.budget = bytes_of(length / 4, dim);
+    snprintf(label, sizeof label, "nearest, float32, %.1f MB", (double)nearest.budget / 1e6);
+    add_row(t, label, nearest, "", "");
+    nearest.store_bytes = 1;
+    snprintf(label, sizeof label, "nearest, uint8, %.1f MB", (double)nearest.budget / 1e6);
+    add_row(t, label, nearest, "", "");
+}
+
+static int plan_shards_by_width(struct plan *p, const char *dataset)
+{
+    static const char *const tasks[] = {"white0.2", "drop0.25", "mask0.25", "drop0.75", "mask0.75"};
+    const struct sizes *z = &sizes_of[p->tier];
+    for (size_t k = 0; k < 5; k++) {
+        struct table *t = add_table(p, "shards", dataset, tasks[k], 1, &z->sequence);
+        if (t == NULL)
+            return -1;
+        t->queries = COMPARED_QUERIES;
+        t->twice = 1;
+        add_row(t, "nearest", network(METHOD_NEAREST, 1, 1), "", "");
+        if (k < 3) /* as in recall; what little is left of an image wants a slower rate, and hours at this length */
+            add_row(t, "mhn", network(METHOD_MHN, 1, 1), "", "");
+        add_equal_bytes(t, z->sequence, strcmp(dataset, "tiny-imagenet") == 0 ? 12288 : 3072);
+        add_shards(t, p->tier, z->sequence);
+    }
+    return 0;
+}
+
+/* Every picture of a collection, once, and a search through all of them by matrix products. */
+static int plan_shards_many(struct plan *p, const char *dataset)
+{
+    static const char *const tasks[] = {"mask0.5", "drop0.75", "white0.2"};
+    size_t length = p->tier == TIER_PAPER ? 60000 : 60, width = p->tier == TIER_PAPER ? 64 : 8;
+    size_t shards = (length + width - 1) / width;
+    for (size_t k = 0; k < 3; k++) {
+        struct method_spec nearest = network(METHOD_NEAREST, 1, 1);
+        char label[64];
+        struct table *t = add_table(p, "shards", dataset, tasks[k], 1, &length);
+        if (t == NULL)
+            return -1;
+        t->queries = 512;
+        t->twice = 1;
+        nearest.products = 1;
+        snprintf(label, sizeof label, "%zu x %zux3", shards, width);
+        add_row(t, label, sharded(width, shards, width), "", "");
+        add_row(t, "nearest, by matrix products", nearest, "", "");
+    }
+    return 0;
+}
+
+/* The discount of `bpcn write --forget auto`. */
+static struct method_spec discounting(struct method_spec s)
+{
+    s.discount = 1;
+    s.forget_every = 8;
+    s.beta = 1 - pow(1 - 5 / (double)s.hidden[0], (double)s.forget_every);
+    return s;
+}
+
+/* A stream through a window, and what of the latest is left: twice as many as the window holds. */
+static int plan_shards_stream(struct plan *p, const char *dataset)
+{
+    size_t length = p->tier == TIER_PAPER ? 70000 : 70, width = p->tier == TIER_PAPER ? 64 : 8;
+    size_t shards = p->tier == TIER_PAPER ? 32 : 3, wide = p->tier == TIER_PAPER ? 256 : 16, open = length % width;
+    struct method_spec window = sharded(width, shards, width);
+    char label[64];
+    struct table *t = add_table(p, "shards", dataset, "mask0.5", 1, &length);
+    if (t == NULL)
+        return -1;
+    t->kind = CELL_STREAM;
+    t->latest = 2 * ((shards - 1) * width + (open > 0 ? open : width));
+    snprintf(t->title, sizeof t->title, "%s, a stream, the right half from the left", dataset);
+    window.when_full = BPCN_RECYCLE;
+    snprintf(label, sizeof label, "%zu x %zux3, the oldest recycled", shards, width);
+    add_row(t, label, window, "", "");
+    snprintf(label, sizeof label, "1 x %zux3, discounted", wide);
+    add_row(t, label, discounting(network(METHOD_BAYESPCN, wide, 3)), "", "");
+    return 0;
+}
+
+static int plan_shards(struct plan *p, const char *dataset)
+{
+    if (strcmp(dataset, "fashion-mnist") != 0)
+        return plan_shards_by_width(p, dataset);
+    return plan_shards_many(p, dataset) == 0 ? plan_shards_stream(p, dataset) : -1;
+}
+
 /* ---- the list of them */
 
 static const struct {
@@ -310,13 +431,14 @@ static const struct {
                    {"oneshot", plan_oneshot, "tiny-imagenet,cifar10"},
                    {"samples", plan_samples, "cifar10"},
                    {"generalization", plan_generalization, "cifar10"},
-                   {"equal-memory", plan_equal_memory, "cifar10"}};
+                   {"equal-memory", plan_equal_memory, "cifar10"},
+                   {"shards", plan_shards, "cifar10,tiny-imagenet,fashion-mnist"}};
 enum { EXPERIMENTS = sizeof experiments / sizeof experiments[0] };
 
 const char *const *plan_experiments(void)
 {
     static const char *const names[] = {"recall",  "high-noise", "depth",          "sigma",        "forget", "scaling",
-                                        "oneshot", "samples",    "generalization", "equal-memory", NULL};
+                                        "oneshot", "samples",    "generalization", "equal-memory", "shards", NULL};
     return names;
 }
 
@@ -332,11 +454,11 @@ static int listed(const char *list, const char *word)
 
 static int add_experiment(struct plan *p, size_t e, const char *datasets)
 {
-    static const char *const both[] = {"cifar10", "tiny-imagenet"};
+    static const char *const all[] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
     int status = 0;
-    for (size_t d = 0; status == 0 && d < 2; d++)
-        if (listed(experiments[e].datasets, both[d]) && (datasets == NULL || listed(datasets, both[d])))
-            status = experiments[e].add(p, both[d]);
+    for (size_t d = 0; status == 0 && d < 3; d++)
+        if (listed(experiments[e].datasets, all[d]) && (datasets == NULL || listed(datasets, all[d])))
+            status = experiments[e].add(p, all[d]);
     return status;
 }
 
@@ -359,7 +481,7 @@ int plan_create(const struct plan_request *r, struct plan *p, struct failure *fa
     if (!found)
         return failed(failure,
                       "there is no experiment called %s: give recall, high-noise, depth, sigma, forget, scaling, "
-                      "oneshot, samples, generalization, equal-memory or all",
+                      "oneshot, samples, generalization, equal-memory, shards or all",
                       r->experiment);
     if (status == 0 && p->tables == 0)
         status = failed(failure, "%s is not run on %s", r->experiment, r->datasets);
@@ -380,10 +502,12 @@ void plan_free(struct plan *p)
 
 /* The paper's objective reads in thirty rounds, and so does GPCN: at the paper's sizes some of the images must do,
    unless a limit was asked for. GPCN online, the paper's opponent in continual learning, reads them all. */
-static size_t queries_of(const struct plan *p, const struct row *r)
+static size_t queries_of(const struct plan *p, const struct table *t, const struct row *r)
 {
     int slow = r->objective == BPCN_OBJECTIVE_PAPER || r->spec.kind == METHOD_GPCN_OFFLINE;
-    return p->limit > 0 ? p->limit : slow && p->tier == TIER_PAPER ? COMPARED_QUERIES : 0;
+    if (p->limit > 0 || t->queries > 0)
+        return p->limit > 0 ? p->limit : t->queries;
+    return slow && p->tier == TIER_PAPER ? COMPARED_QUERIES : 0;
 }
 
 /* GPCN offline alone would take hours for each further seed. */
@@ -402,7 +526,9 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
                           .length = t->lengths[column],
                           .task = t->task,
                           .objective = r->objective,
-                          .limit = t->kind == CELL_RECALL ? queries_of(p, r) : 0};
+                          .latest = t->latest,
+                          .twice = t->twice,
+                          .limit = is_recall(t->kind) ? queries_of(p, t, r) : 0};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;
@@ -410,12 +536,14 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
 
 void cell_key(const struct cell *c, char *key, size_t room)
 {
-    static const char *const kinds[] = {"", "oneshot-", "samples-", "generalization-"};
-    char method[320], limit[40] = "";
+    static const char *const kinds[] = {"", "oneshot-", "samples-", "generalization-", "stream-"};
+    char method[320], limit[40] = "", latest[40] = "";
+    int recall = is_recall(c->kind);
     method_key(&c->spec, method, sizeof method);
     if (c->limit > 0 && c->limit < c->length)
         snprintf(limit, sizeof limit, "-q%zu", c->limit);
-    snprintf(key, room, "%s%s-%s-T%zu%s%s%s%s", kinds[c->kind], c->dataset, method, c->length,
-             c->kind == CELL_RECALL ? "-" : "", c->kind == CELL_RECALL ? c->task.name : "",
-             c->objective == BPCN_OBJECTIVE_PAPER ? "-paper" : "", limit);
+    if (c->kind == CELL_STREAM)
+        snprintf(latest, sizeof latest, "-latest%zu", c->latest);
+    snprintf(key, room, "%s%s-%s-T%zu%s%s%s%s%s", kinds[c->kind], c->dataset, method, c->length, recall ? "-" : "",
+             recall ? c->task.name : "", latest, c->objective == BPCN_OBJECTIVE_PAPER ? "-paper" : "", limit);
 }

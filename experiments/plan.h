@@ -15,7 +15,10 @@ enum { COMPARED_QUERIES = 128 }; /* read back by the slowest rows, spread evenly
 enum tier { TIER_QUICK, TIER_PAPER };
 
 /* What fills a cell. */
-enum cell_kind { CELL_RECALL, CELL_ONESHOT, CELL_SAMPLES, CELL_GENERALIZATION };
+enum cell_kind { CELL_RECALL, CELL_ONESHOT, CELL_SAMPLES, CELL_GENERALIZATION, CELL_STREAM };
+
+/* Whether a cell's numbers are those of recalls. */
+int is_recall(enum cell_kind kind);
 
 struct row {
     char label[64];
@@ -32,6 +35,9 @@ struct table {
     enum cell_kind kind;
     struct task task;
     const char *measure; /* "mse" or "accuracy" */
+    size_t queries;      /* of each cell, spread evenly; 0: as the tier has it */
+    size_t latest;       /* CELL_STREAM: images that are read back */
+    int twice;           /* reads are timed twice, the second time with everything prepared */
     size_t columns, lengths[PLAN_COLUMNS];
     size_t rows;
     struct row row[PLAN_ROWS];
@@ -64,7 +70,8 @@ struct cell {
     enum cell_kind kind;
     char dataset[16];
     struct method_spec spec;
-    size_t length, limit;
+    size_t length, limit, latest;
+    int twice; /* not part of the key */
     struct task task;
     bpcn_objective objective;
 };

@@ -10,11 +10,21 @@
 
 static const double least = 1e-7; /* the floor of logarithmic axes: an error of 0 is drawn there */
 
+/* A table of two rows is no curve. */
+static int is_collection(const struct table *t)
+{
+    return strcmp(t->experiment, "shards") == 0 && strcmp(t->dataset, "fashion-mnist") == 0 && t->kind == CELL_RECALL;
+}
+
 int plot_name(const struct table *t, char *name, size_t room)
 {
     if (t->kind == CELL_ONESHOT || t->kind == CELL_SAMPLES)
         return -1;
-    if (t->kind == CELL_GENERALIZATION)
+    if (is_collection(t))
+        return -1;
+    if (t->kind == CELL_STREAM)
+        snprintf(name, room, "%s-stream", t->experiment);
+    else if (t->kind == CELL_GENERALIZATION)
         snprintf(name, room, "%s-%s", t->experiment, t->dataset);
     else
         snprintf(name, room, "%s-%s-%s", t->experiment, t->dataset, t->task.name);
@@ -116,6 +126,51 @@ static void by_bytes(FILE *file, const struct job_list *list, const struct plan 
     fputc('\n', file);
 }
 
+/* One curve for each number of rows a unit; the last point of each is a single network. */
+static void by_width(FILE *file, const struct job_list *list, const struct plan *plan, const struct table *t,
+                     const char *name)
+{
+    heading(file, t, name, "width of a shard, down to a single network", "mean squared error", 1);
+    fputs("set logscale x 2\n", file);
+    for (size_t load = 1; load <= 4; load *= 2) {
+        fprintf(file, "$s%zu << EOD\n", load);
+        for (size_t r = 0; r < t->rows; r++) {
+            const struct method_spec *s = &t->row[r].spec;
+            struct figure f = figure_of(list, plan, t, r, 0, "mse");
+            if (s->kind == METHOD_BAYESPCN && s->shard_rows == load * s->hidden[0] && isfinite(f.mean))
+                fprintf(file, "%zu %.9g\n", s->hidden[0], fmax(f.mean, least));
+        }
+        fputs("EOD\n", file);
+    }
+    fputs(
+        "plot $s1 with linespoints lc 10 pt 7 title 'one row a unit', $s2 with linespoints lc 3 pt 7 title 'two', $s4 "
+        "with linespoints lc 8 pt 7 title 'four'\n",
+        file);
+}
+
+/* The share of images recalled by their age, the latest at the left. */
+static void by_recent_age(FILE *file, const struct job_list *list, const struct plan *plan, const struct table *t,
+                          const char *name)
+{
+    heading(file, t, name, "images written since", "share of images recalled", 0);
+    fputs("set yrange [-0.02:1.02]\n", file);
+    for (size_t r = 0; r < t->rows; r++) {
+        fprintf(file, "$s%zu << EOD\n", r);
+        for (size_t a = 16; a-- > 0;) {
+            char exact[16];
+            snprintf(exact, sizeof exact, "exact_%zu", a);
+            struct figure f = figure_of(list, plan, t, r, 0, exact);
+            if (isfinite(f.mean))
+                fprintf(file, "%zu %.9g\n", t->latest * (31 - 2 * a) / 32, f.mean);
+        }
+        fputs("EOD\n", file);
+    }
+    fputs("plot ", file);
+    for (size_t r = 0; r < t->rows; r++)
+        fprintf(file, "$s%zu with linespoints lc %d pt 7 ps 0.5 title '%s', ", r, r == 0 ? 10 : 8, t->row[r].label);
+    fputc('\n', file);
+}
+
 static void unseen(FILE *file, const struct job_list *list, const struct plan *plan, const struct table *t,
                    const char *name)
 {
@@ -133,6 +188,10 @@ static void script(FILE *file, const struct job_list *list, const struct plan *p
 {
     if (t->kind == CELL_GENERALIZATION)
         unseen(file, list, plan, t, name);
+    else if (t->kind == CELL_STREAM)
+        by_recent_age(file, list, plan, t, name);
+    else if (strcmp(t->experiment, "shards") == 0)
+        by_width(file, list, plan, t, name);
     else if (strcmp(t->experiment, "forget") == 0)
         by_age(file, list, plan, t, name);
     else if (strcmp(t->experiment, "equal-memory") == 0)

@@ -189,7 +189,7 @@ static void html_experiment(FILE *file, const struct job_list *list, const struc
             snprintf(path, sizeof path, "%s/plots/%s.svg", list->out, name);
             embed(file, path, "svg+xml", "plot", name);
         }
-        if (pictures && t->kind != CELL_RECALL)
+        if (pictures && !is_recall(t->kind))
             embed_pictures(file, list, plan, t);
     }
 }

@@ -64,7 +64,13 @@ const char *experiment_text(const char *experiment)
         {"generalization", "Images that were never written, read clean and with white noise of 0.2, by the number of "
                            "images written before."},
         {"equal-memory", "Not in the paper: the same number of bytes spent on a memory, or on the latest images kept "
-                         "as they are (float32 or one byte per entry) and searched for the nearest."}};
+                         "as they are (float32 or one byte per entry) and searched for the nearest."},
+        {"shards", "Not in the paper: the rows shared out among several networks, a query answered by the one that "
+                   "explains it best. At one row a unit narrower networks are ahead throughout: what is left of noise "
+                   "is its part in the span of what one network holds. With more rows than units the wide network is "
+                   "ahead where noise or scattered pixels are to be mended, because its rows share one basis, but not "
+                   "where a side of the image is missing. Then a whole collection in hundreds of networks, and a "
+                   "stream through a window of them."}};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         if (strcmp(texts[k][0], experiment) == 0)
             return texts[k][1];
@@ -103,9 +109,9 @@ const char *const *figure_measures(enum cell_kind kind)
 
 /* ---- CSV */
 
-static const char *const columns[] = {"mse",          "mse_max",     "mse_std",      "accuracy",
-                                      "identity_mse", "evaluations", "above_stored", "write_seconds",
-                                      "read_seconds", "bytes",       "queries"};
+static const char *const columns[] = {
+    "mse",   "mse_max",       "mse_std",      "accuracy",      "identity_mse", "evaluations",    "above_stored",
+    "right", "write_seconds", "read_seconds", "again_seconds", "bytes",        "prepared_bytes", "queries"};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static void csv_number(FILE *file, double value)
@@ -139,11 +145,12 @@ static void csv_cell(FILE *file, const struct job_list *list, const struct plan 
     if (!plan_cell(plan, t, r, c, seed, &cell) || !cell_load(list, &cell, &record))
         return;
     struct figure figure = figure_of(list, plan, t, r, c, "mse");
-    size_t lines = t->kind == CELL_RECALL ? 1 : record.count;
+    int recall = is_recall(t->kind);
+    size_t lines = recall ? 1 : record.count;
     for (size_t k = 0; k < lines; k++) {
-        fprintf(file, "%s,%s,\"%s\",%zu,%zu", t->dataset, t->kind == CELL_RECALL ? t->task.name : record.item[k].name,
-                t->row[r].label, t->lengths[c], seed);
-        if (t->kind == CELL_RECALL)
+        fprintf(file, "%s,%s,\"%s\",%zu,%zu", t->dataset, recall ? t->task.name : record.item[k].name, t->row[r].label,
+                t->lengths[c], seed);
+        if (recall)
             csv_recall(file, &record, &figure);
         else
             fprintf(file, ",%.9g\n", record.item[k].value);
@@ -152,7 +159,7 @@ static void csv_cell(FILE *file, const struct job_list *list, const struct plan 
 
 static void csv_heading(FILE *file, enum cell_kind kind)
 {
-    if (kind != CELL_RECALL) {
+    if (!is_recall(kind)) {
         fputs("dataset,measure,row,length,seed,value\n", file);
         return;
     }
@@ -263,7 +270,10 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
     if (file == NULL)
         return -1;
     fprintf(file, "# %s\n\n%s\n", experiment, experiment_text(experiment));
-    for (size_t k = 0; k < plan->tables; k++)
+    int shards = strcmp(experiment, "shards") == 0;
+    if (shards)
+        shards_markdown(file, list, plan);
+    for (size_t k = 0; k < plan->tables && !shards; k++)
         if (strcmp(plan->table[k].experiment, experiment) == 0 && table_there(list, plan, &plan->table[k]))
             markdown_table(file, list, plan, &plan->table[k]);
     markdown_worse(file, list, plan, experiment);

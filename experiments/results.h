@@ -14,6 +14,9 @@ int write_csv(const struct job_list *list, const struct plan *plan, const char *
 int write_markdown(const struct job_list *list, const struct plan *plan, const char *experiment,
                    const struct provenance *provenance, struct failure *failure);
 
+/* The tables of shards.md. */
+void shards_markdown(FILE *file, const struct job_list *list, const struct plan *plan);
+
 /* OUT/plots/NAME.svg for every table of the plan that has cells. Without gnuplot, none, and *drawn is 0. */
 int draw_plots(const struct job_list *list, const struct plan *plan, int *drawn, struct failure *failure);
 

@@ -5,16 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WRITE_PIECE = 64, READ_PIECE = 512 };
-
-double clock_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 int stream_create(struct stream *s, const struct dataset *dataset, const struct method_spec *spec,
                   struct failure *failure)
@@ -41,10 +33,10 @@ int stream_advance(struct stream *s, size_t length, struct failure *failure)
         return failed(failure, "%s has %zu images here, but %zu are to be written", d->name, d->count, length);
     while (s->method.written < length) {
         size_t at = s->method.written, piece = length - at < WRITE_PIECE ? length - at : WRITE_PIECE;
-        double before = clock_seconds();
+        double before = method_seconds(&s->method);
         if (method_write(&s->method, d->pixels + at * d->dim, piece, failure) != 0)
             return -1;
-        s->write_seconds += clock_seconds() - before;
+        s->write_seconds += method_seconds(&s->method) - before;
         tell(s, "writing", s->method.written, length);
     }
     return 0;
@@ -52,8 +44,9 @@ int stream_advance(struct stream *s, size_t length, struct failure *failure)
 
 /* Running sums of one measurement. */
 struct tally {
-    size_t queries, correct, aged[AGES];
-    double sum, squares, most, identity, age[AGES], read_seconds;
+    size_t first, span; /* of the images asked for, whose ages are told */
+    size_t queries, correct, aged[AGES], exact[AGES];
+    double sum, squares, most, identity, age[AGES];
 };
 
 static void count_error(struct tally *t, double error, double identity, size_t age)
@@ -65,6 +58,7 @@ static void count_error(struct tally *t, double error, double identity, size_t a
     t->most = error > t->most || isnan(error) ? error : t->most;
     t->identity += identity;
     t->aged[age]++;
+    t->exact[age] += error < CORRECT_BELOW;
     t->age[age] += error;
 }
 
@@ -96,21 +90,20 @@ static int read_piece(struct stream *s, const struct task *task, bpcn_objective 
                       struct tally *t, struct read_report *report, struct failure *failure)
 {
     const struct dataset *d = s->dataset;
-    size_t dim = d->dim, length = s->method.written;
+    size_t dim = d->dim;
     for (size_t i = 0; i < p->n; i++) {
         task_corrupt(task, d, p->images[i], s->method.spec.seed, p->query + i * dim, p->known + i * dim);
         memcpy(p->truth + i * dim, d->pixels + p->images[i] * dim, dim * sizeof *p->truth);
     }
-    double before = clock_seconds();
     if (method_read(&s->method, objective, p->query, task_has_mask(task) ? p->known : NULL, p->n, p->images, p->truth,
                     p->answer, report, failure) != 0)
         return -1;
-    t->read_seconds += clock_seconds() - before;
     for (size_t i = 0; i < p->n; i++) {
         const unsigned char *known = p->known + i * dim;
         const float *truth = p->truth + i * dim;
         count_error(t, task_error(task, dim, known, truth, p->answer + i * dim),
-                    task_error(task, dim, known, truth, p->query + i * dim), p->images[i] * AGES / length);
+                    task_error(task, dim, known, truth, p->query + i * dim),
+                    (p->images[i] - t->first) * AGES / t->span);
     }
     return 0;
 }
@@ -130,10 +123,14 @@ static void report_tally(const struct stream *s, const struct tally *t, const st
     record_set(record, "evaluations", r->evaluations / n);
     if (r->has_above)
         record_set(record, "above_stored", r->above / n);
-    if (r->has_above && s->method.spec.shards > 1)
+    if (r->has_right)
         record_set(record, "right", r->right / n);
+    if (r->twice && r->again > 0) {
+        record_set(record, "again_seconds", r->again);
+        record_set(record, "prepared_bytes", (double)method_prepared_bytes(&s->method));
+    }
     record_set(record, "write_seconds", s->write_seconds);
-    record_set(record, "read_seconds", t->read_seconds);
+    record_set(record, "read_seconds", r->seconds);
     record_set(record, "bytes", (double)method_bytes(&s->method));
     for (size_t a = 0; a < AGES; a++) {
         char name[RECORD_NAME];
@@ -143,23 +140,46 @@ static void report_tally(const struct stream *s, const struct tally *t, const st
     }
 }
 
-int stream_measure(struct stream *s, const struct task *task, bpcn_objective objective, size_t limit,
-                   struct record *record, struct failure *failure)
+/* Reads back `limit` (0: all) of the images first .. first + span, spread evenly. */
+static int measure(struct stream *s, const struct task *task, bpcn_objective objective, size_t limit,
+                   struct tally *tally, struct record *record, struct failure *failure)
 {
-    struct tally tally = {0};
-    struct read_report report = {0};
+    struct read_report report = {.twice = s->twice};
     struct piece piece = {0};
-    size_t length = s->method.written, queries = limit > 0 && limit < length ? limit : length;
+    size_t queries = limit > 0 && limit < tally->span ? limit : tally->span;
     int status = piece_create(&piece, s->dataset->dim, failure);
     for (size_t at = 0; status == 0 && at < queries; at += piece.n) {
         piece.n = queries - at < READ_PIECE ? queries - at : READ_PIECE;
         for (size_t i = 0; i < piece.n; i++)
-            piece.images[i] = (at + i) * length / queries;
-        status = read_piece(s, task, objective, &piece, &tally, &report, failure);
+            piece.images[i] = tally->first + (at + i) * tally->span / queries;
+        status = read_piece(s, task, objective, &piece, tally, &report, failure);
         tell(s, task->name, at + piece.n, queries);
     }
     if (status == 0)
-        report_tally(s, &tally, &report, record);
+        report_tally(s, tally, &report, record);
     piece_free(&piece);
     return status;
+}
+
+int stream_measure(struct stream *s, const struct task *task, bpcn_objective objective, size_t limit,
+                   struct record *record, struct failure *failure)
+{
+    struct tally tally = {.span = s->method.written};
+    return measure(s, task, objective, limit, &tally, record, failure);
+}
+
+int stream_measure_latest(struct stream *s, const struct task *task, bpcn_objective objective, size_t latest,
+                          size_t limit, struct record *record, struct failure *failure)
+{
+    size_t written = s->method.written, span = latest < written ? latest : written;
+    struct tally tally = {.first = written - span, .span = span};
+    if (measure(s, task, objective, limit, &tally, record, failure) != 0)
+        return -1;
+    for (size_t a = 0; a < AGES; a++) {
+        char name[RECORD_NAME];
+        snprintf(name, sizeof name, "exact_%zu", a);
+        if (tally.aged[a] > 0)
+            record_set(record, name, (double)tally.exact[a] / (double)tally.aged[a]);
+    }
+    return 0;
 }

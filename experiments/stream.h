@@ -13,6 +13,7 @@ struct stream {
     const struct dataset *dataset;
     struct method method;
     double write_seconds;  /* so far, forgetting included */
+    int twice;             /* reads are timed once more with everything prepared: again_seconds, prepared_bytes */
     progress_fn *progress; /* or NULL */
     void *context;
 };
@@ -28,11 +29,14 @@ int stream_advance(struct stream *stream, size_t length, struct failure *failure
 
 /* Reads back every stored image, or `limit` of them spread evenly (0: all), corrupted. The record gets length,
    queries, mse, mse_max, mse_std, accuracy, identity_mse, evaluations (per query), above_stored (share; absent
-   for opponents), right (share answered by the shard that the image went to; where there are several), write_seconds,
+   for opponents and shards), right (share answered by the shard that has the row; shards only), write_seconds,
    read_seconds, bytes, and age_0 .. age_15. */
 int stream_measure(struct stream *stream, const struct task *task, bpcn_objective objective, size_t limit,
                    struct record *record, struct failure *failure);
 
-double clock_seconds(void);
+/* The same for the latest `latest` images alone, `limit` of them (0: all); the ages are theirs, and exact_0 .. exact_15
+   are the shares recalled correctly. */
+int stream_measure_latest(struct stream *stream, const struct task *task, bpcn_objective objective, size_t latest,
+                          size_t limit, struct record *record, struct failure *failure);
 
 #endif

@@ -85,7 +85,8 @@ double experiment_seconds(const struct job_list *list, const struct plan *plan, 
                     if (!plan_cell(plan, t, r, c, seed, &cell) || !cell_load(list, &cell, &record))
                         continue;
                     written = fmax(written, record_get(&record, "write_seconds"));
-                    seconds += record_get(&record, "read_seconds");
+                    double read = record_get(&record, "read_seconds");
+                    seconds += isnan(read) ? 0 : read;
                 }
                 seconds += first && t->row[r].objective != BPCN_OBJECTIVE_PAPER ? written : 0;
             }

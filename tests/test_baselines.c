@@ -84,6 +84,36 @@ static void nearest_finds_each_item_from_a_fragment(void **state)
     m.free(m.self);
 }
 
+/* More rows than one block, and as random as they come, so that no two distances are within rounding: with no mask, one
+   for all, and one for each. */
+static void matrix_products_find_the_same_nearest(void **state)
+{
+    enum { ROWS = 2500 };
+    struct nearest_options options = {.dim = DIM, .products = 1};
+    float *x = calloc(ROWS, DIM * sizeof *x), query[ITEMS * DIM], plain[ITEMS * DIM], together[ITEMS * DIM];
+    unsigned char known[ITEMS * DIM];
+    bpcn_model a = made_nearest(0, 0), b;
+    (void)state;
+    assert_non_null(x);
+    fill(x, ROWS * DIM, 12);
+    fill(query, ITEMS * DIM, 13);
+    assert_int_equal(nearest_create(&options, &b), BPCN_OK);
+    assert_int_equal(a.write(a.self, x, ROWS), BPCN_OK);
+    assert_int_equal(b.write(b.self, x, ROWS), BPCN_OK);
+    for (int masks = 0; masks < 3; masks++) {
+        for (size_t j = 0; j < ITEMS * DIM; j++)
+            known[j] = (masks == 1 ? j % DIM : j) % 5 < 3;
+        assert_int_equal(a.read(a.self, query, masks ? known : NULL, ITEMS, plain), BPCN_OK);
+        assert_int_equal(b.read(b.self, query, masks ? known : NULL, ITEMS, together), BPCN_OK);
+        assert_memory_equal(plain, together, sizeof plain);
+    }
+    a.free(a.self);
+    b.free(b.self);
+    free(x);
+    options.store_bytes = 1;
+    assert_int_equal(nearest_create(&options, &b), BPCN_INVALID);
+}
+
 static void nearest_keeps_known_entries_as_they_are(void **state)
 {
     float x[DIM], query[DIM], out[DIM];
@@ -487,6 +517,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identity_answers_with_the_query),
         cmocka_unit_test(nearest_finds_each_item_from_a_fragment),
+        cmocka_unit_test(matrix_products_find_the_same_nearest),
         cmocka_unit_test(nearest_keeps_known_entries_as_they_are),
         cmocka_unit_test(a_bounded_store_holds_only_the_latest),
         cmocka_unit_test(a_store_of_bytes_is_a_quarter_and_within_half_a_level),

@@ -540,11 +540,11 @@ static void every_row_of_the_plan_finds_its_figure(void **state)
 static void cells_that_differ_have_different_keys(void **state)
 {
     struct method_spec spec = method_spec_default(), other;
-    char a[KEY_ROOM], b[KEY_ROOM];
+    char a[KEY_ROOM], b[KEY_ROOM], keys[12][KEY_ROOM];
     (void)state;
     method_key(&spec, a, sizeof a);
     assert_string_equal(a, "bayespcn-h256x3-gelu-n1-w1-x0.01-s0");
-    for (int change = 0; change < 10; change++) {
+    for (int change = 0; change < 12; change++) {
         other = spec;
         switch (change) {
         case 0:
@@ -570,18 +570,90 @@ static void cells_that_differ_have_different_keys(void **state)
             other.beta = 0.001;
             break;
         case 7:
-            other.shards = 4;
+            other.shards = 2;
             break;
         case 8:
-            other.shards = 4;
+            other.shards = 2;
             other.shard_rows = 64;
+            break;
+        case 9:
+            other.shards = 2;
+            other.when_full = BPCN_RECYCLE;
+            break;
+        case 10:
+            other.forget_every = 64;
+            other.beta = 0.001;
+            other.discount = 1;
             break;
         default:
             other.seed = 1;
         }
         method_key(&other, b, sizeof b);
         assert_string_not_equal(a, b);
+        for (int before = 0; before < change; before++)
+            assert_string_not_equal(keys[before], b);
+        snprintf(keys[change], sizeof keys[change], "%s", b);
     }
+    assert_string_equal(keys[8], "bayespcn-h256x3-k2r64-gelu-n1-w1-x0.01-s0");
+}
+
+/* A row a unit each, the oldest emptied: what the window holds comes back exactly from its left half, what it has lost
+   does not, and its shards know their own. */
+static void a_stream_through_shards_has_a_sharp_edge(void **state)
+{
+    enum { SHARDS = 3, WIDTH = 4, LENGTH = 22, HELD = (SHARDS - 1) * WIDTH + LENGTH % WIDTH };
+    struct dataset d = pictures();
+    struct method_spec spec = method_spec_default();
+    struct stream s;
+    struct record record;
+    struct task task = task_of("mask0.5");
+    struct failure failure;
+    (void)state;
+    spec.hidden[0] = spec.hidden[1] = spec.hidden[2] = WIDTH;
+    spec.shards = SHARDS;
+    spec.when_full = BPCN_RECYCLE;
+    assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
+    assert_int_equal(stream_advance(&s, LENGTH, &failure), 0);
+    assert_int_equal(stream_measure_latest(&s, &task, BPCN_OBJECTIVE_DEFAULT, HELD, 0, &record, &failure), 0);
+    assert_true(record_get(&record, "accuracy") == 1);
+    assert_true(record_get(&record, "right") == 1);
+    assert_true(record_get(&record, "exact_0") == 1 && record_get(&record, "exact_14") == 1);
+    assert_true(isnan(record_get(&record, "above_stored")));
+    s.twice = 1;
+    assert_int_equal(stream_measure_latest(&s, &task, BPCN_OBJECTIVE_DEFAULT, 2 * HELD, 0, &record, &failure), 0);
+    assert_true(record_get(&record, "queries") == 2 * HELD);
+    assert_true(record_get(&record, "exact_0") == 0 && record_get(&record, "exact_7") == 0);
+    assert_true(record_get(&record, "exact_8") == 1 && record_get(&record, "exact_15") == 1);
+    assert_true(record_get(&record, "again_seconds") > 0 && record_get(&record, "prepared_bytes") > 0);
+    stream_free(&s);
+    dataset_free(&d);
+}
+
+/* The paper tier covers one row a unit and more, down to a single network, whose cell is that of other experiments. */
+static void shards_are_planned_from_many_to_one(void **state)
+{
+    struct plan_request request = {.experiment = "shards", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
+    struct plan plan;
+    struct failure failure;
+    size_t single = 0;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t r = 0; r < plan.table[k].rows; r++) {
+            const struct method_spec *s = &plan.table[k].row[r].spec;
+            struct cell cell;
+            char key[KEY_ROOM];
+            if (s->kind != METHOD_BAYESPCN)
+                continue;
+            assert_int_equal(s->shards * s->shard_rows, 1024); /* every image has its place */
+            assert_true(plan_cell(&plan, &plan.table[k], r, 0, 0, &cell));
+            assert_int_equal(cell.limit, COMPARED_QUERIES);
+            cell_key(&cell, key, sizeof key);
+            assert_int_equal(strstr(key, "-k") == NULL, s->shards == 1);
+            single += s->shards == 1;
+        }
+    assert_int_equal(single, 3 * plan.tables);
+    plan_free(&plan);
 }
 
 static void shared_cells_are_listed_once(void **state)
@@ -721,6 +793,8 @@ int main(void)
         cmocka_unit_test(a_table_that_is_none_of_ours_is_refused_with_a_sentence),
         cmocka_unit_test(the_papers_figures_are_where_they_should_be),
         cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
+        cmocka_unit_test(a_stream_through_shards_has_a_sharp_edge),
+        cmocka_unit_test(shards_are_planned_from_many_to_one),
         cmocka_unit_test(cells_that_differ_have_different_keys),
         cmocka_unit_test(shared_cells_are_listed_once),
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),

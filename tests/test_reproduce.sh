@@ -85,6 +85,33 @@ run oneshot --pictures > /dev/null
 grep -q 'data:image/png' "$work/out/report.html" || fail "no pictures in a report that should have them"
 grep -q 'after_mask0.75' "$work/out/oneshot.md" || fail "oneshot leaves no numbers"
 
+# Shards: by width, a collection and a stream that goes on into the test images. 60 and 10 pictures in the layout of MNIST.
+mkdir -p "$work/data/fashion-mnist"
+pictures() { # FROM TO
+    awk -v from="$1" -v to="$2" 'BEGIN {
+        for (i = from; i < to; i++)
+            for (y = 0; y < 28; y++)
+                for (x = 0; x < 28; x++)
+                    printf "%c", 64 + int(60 * (1 + sin(i * i % 19 + x * (i % 7 + 2) / 9) * cos(i * 5 % 13 + y * (i % 11 + 2) / 9)) / 2)
+    }'
+}
+{ printf '\000\000\010\003\000\000\000\074\000\000\000\034\000\000\000\034'; pictures 0 60; } \
+    > "$work/data/fashion-mnist/train-images-idx3-ubyte"
+{ printf '\000\000\010\003\000\000\000\012\000\000\000\034\000\000\000\034'; pictures 60 70; } \
+    > "$work/data/fashion-mnist/t10k-images-idx3-ubyte"
+"$bpcn" reproduce shards --out "$work/out" --data-dir "$work/data" --datasets cifar10,fashion-mnist > "$work/log" ||
+    fail "shards"
+for row in '4 x 8x3, 1 row a unit' '1 x 8x3, 4 rows a unit' 'nearest, by matrix products'; do
+    grep -q "| $row |" "$work/out/shards.md" || fail "shards.md lacks $row"
+done
+grep -q '^| mask0.5 | 8 x 8x3 | 1.0000 | 1.0000 |' "$work/out/shards.md" || fail "a collection is not recalled"
+grep -q '^| 0 – 2 | 1.000 | 0.00000 |' "$work/out/shards.md" || fail "the latest of a stream are not recalled"
+grep -q 'k3r8-recycle.*latest44,' "$work/out/cells.csv" || fail "there is no cell of the stream"
+if command -v gnuplot > /dev/null; then
+    [ -s "$work/out/plots/shards-stream.svg" ] || fail "there is no plot of the stream"
+    [ -s "$work/out/plots/shards-cifar10-white0.2.svg" ] || fail "there is no plot by width"
+fi
+
 # Mistakes get a sentence and a status.
 run nothing > /dev/null 2> "$work/log" && fail "an unknown experiment was accepted"
 grep -q 'no experiment called nothing' "$work/log" || fail "no sentence for an unknown experiment"

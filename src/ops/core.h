@@ -44,6 +44,16 @@ struct energy_request {
     void *grad_x;   /* real [n x dim] or NULL; only together with grad */
 };
 
+/* A quick look at n rows, or a closer one at some of them. */
+struct screen_request {
+    const void *rows;           /* real [n x dim] */
+    const unsigned char *known; /* [n x dim] or NULL */
+    size_t n;
+    const size_t *picked; /* [count] or NULL: all, quickly */
+    size_t count;
+    double *residual; /* [n]; those that are looked at */
+};
+
 struct core {
     struct prepared *(*prepare)(const struct model *model); /* NULL: out of memory */
     void (*unprepare)(struct prepared *prepared);
@@ -65,9 +75,8 @@ struct core {
     bpcn_status (*ready)(struct editor *editor, enum change_kind kind);
     void (*make)(struct editor *editor, const struct change *change);
 
-    /* What of n rows [n x dim] the shard leaves unexplained at a quick look: residual [n]. By the caller alone. */
-    bpcn_status (*screen)(const struct shard *shard, size_t n, const void *rows, const unsigned char *known,
-                          double *residual);
+    /* What of rows the shard leaves unexplained at a quick look. By the caller alone. */
+    bpcn_status (*screen)(const struct shard *shard, const struct screen_request *request);
     bpcn_status (*read)(const struct shard *shard, struct team *team, const struct read_request *request);
     bpcn_status (*energy)(const struct shard *shard, struct team *team, const struct energy_request *request);
     bpcn_status (*sample)(const struct model *model, size_t n, uint64_t draw, void *out);

@@ -6,7 +6,8 @@
  *
  * all over the known entries. What was written to a shard lies in that span, as long as the shard has no more rows than
  * units. Where all rows know the same entries one factor of G serves them all. Where each knows others, its share of G
- * over all entries stands for its own, and a few steps of conjugate gradients mend what that leaves.
+ * over all entries stands for its own, and a few steps of conjugate gradients mend what that leaves: two tell who could
+ * have a row, and more, for those alone, who does.
  */
 #include "screen.h"
 
@@ -15,17 +16,20 @@
 #include "linalg.h"
 #include "sweep.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 2 };
+enum { QUICK_STEPS = 2, CLOSE_STEPS = 12 };
 static const double ridge = 1e-3;
+static const double enough = 1e-4; /* of |x|^2: steps that explain no more are the last */
 
 /* The shard is looked at through its heaviest particle. */
 struct look {
     const struct layer *layer;
     struct screen screen;
     size_t above, below;
+    int steps;
     double *b, *z, *r, *p, *q; /* [above] each, of one row */
     real *short_p, *error;     /* [above], [below] */
 };
@@ -68,14 +72,14 @@ static void apply(struct look *l, const unsigned char *known)
         l->q[i] = (double)l->short_p[i] + ridge * l->p[i];
 }
 
-/* Preconditioned conjugate gradients for z A = b; returns b z' as far as it came. */
-static double solve(struct look *l, const unsigned char *known)
+/* Preconditioned conjugate gradients for z A = b; returns what of |x|^2 = square z explains, as far as it came. */
+static double solve(struct look *l, double square, const unsigned char *known)
 {
     size_t n = l->above;
     double rho = 0, *s = l->q; /* the residual, preconditioned; before q is wanted */
     memset(l->z, 0, n * sizeof *l->z);
     memcpy(l->r, l->b, n * sizeof *l->r);
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < l->steps; step++) {
         memcpy(s, l->r, n * sizeof *s);
         cholesky_solve(n, l->screen.factor, s);
         double next = dot(n, l->r, s), again = step > 0 ? next / rho : 0;
@@ -88,27 +92,36 @@ static double solve(struct look *l, const unsigned char *known)
             break;
         axpy(n, rho / bend, l->p, l->z);
         axpy(n, -rho / bend, l->q, l->r);
+        if (rho * rho / bend < enough * square)
+            break;
     }
     return dot(n, l->z, l->b) + dot(n, l->z, l->r); /* |x|^2 less this is what z leaves, ridge included */
 }
 
-/* x [n x below] with 0 where not known, and products [n x above] = x M'. */
-static void judge(struct look *l, size_t n, const real *x, const real *products, const unsigned char *known, int same,
-                  double *residual)
+/* What is left of a row x, 0 where not known, with products [above] = M x'. */
+static double left_of(struct look *l, const real *x, const real *products, const unsigned char *known, int same)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < l->above; j++)
-            l->b[j] = (double)products[i * l->above + j];
-        double explained;
-        if (same) {
-            memcpy(l->z, l->b, l->above * sizeof *l->z);
-            cholesky_solve(l->above, l->screen.factor, l->z);
-            explained = dot(l->above, l->z, l->b);
-        } else {
-            explained = solve(l, known + i * l->below);
-        }
-        double left = sum_of_squares(l->below, x + i * l->below) - explained;
-        residual[i] = left > 0 ? left : 0;
+    double square = sum_of_squares(l->below, x), explained;
+    for (size_t j = 0; j < l->above; j++)
+        l->b[j] = (double)products[j];
+    if (same) {
+        memcpy(l->z, l->b, l->above * sizeof *l->z);
+        cholesky_solve(l->above, l->screen.factor, l->z);
+        explained = dot(l->above, l->z, l->b);
+    } else {
+        explained = solve(l, square, known);
+    }
+    return fmax(0, square - explained);
+}
+
+/* x [count x below]: the rows that are looked at, with 0 where not known. */
+static void gather(const struct screen_request *r, size_t dim, size_t count, real *x)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t from = (r->picked ? r->picked[i] : i) * dim;
+        const real *row = (const real *)r->rows + from;
+        for (size_t j = 0; j < dim; j++)
+            x[i * dim + j] = r->known == NULL || r->known[from + j] ? row[j] : 0;
     }
 }
 
@@ -123,27 +136,33 @@ static double from_top(const struct model *m, size_t k, const real *x, const uns
     return sum;
 }
 
-bpcn_status screen(const struct shard *shard, size_t n, const void *rows, const unsigned char *known, double *residual)
+bpcn_status screen(const struct shard *shard, const struct screen_request *r)
 {
     const struct model *m = shard->model;
     size_t k = model_heaviest(m), dim = m->width[0], above = m->options.layers > 0 ? m->width[1] : 0;
-    struct masks masks = masks_of_rows(dim, n, known);
+    size_t count = r->picked ? r->count : r->n;
+    struct masks masks = masks_of_rows(dim, r->n, r->known);
     struct look l = {.layer = &m->particles[k].layer[0], .above = above, .below = dim};
-    real *x = alloc_zeroed(n, (dim + above) * sizeof *x);
+    real *x = alloc_zeroed(count, (dim + above) * sizeof *x), *products = NULL;
     bpcn_status status = x != NULL && look_create(&l) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t j = 0; status == BPCN_OK && j < n * dim; j++)
-        x[j] = known == NULL || known[j] ? ((const real *)rows)[j] : 0;
-    if (status == BPCN_OK && above == 0)
-        for (size_t i = 0; i < n; i++)
-            residual[i] = from_top(m, k, x + i * dim, known ? known + i * dim : NULL);
-    else if (status == BPCN_OK) {
-        status = prepared_screen(shard->prepared, k, masks, ridge, &l.screen);
-        if (status == BPCN_OK) {
-            dense_multiply(NULL, &l.screen.up, n, x, x + n * dim);
-            judge(&l, n, x, x + n * dim, known, masks.same, residual);
-        }
-        prepared_screened(shard->prepared, &l.screen);
+    l.steps = r->picked ? CLOSE_STEPS : QUICK_STEPS;
+    if (status == BPCN_OK) {
+        gather(r, dim, count, x);
+        products = x + count * dim;
     }
+    if (status == BPCN_OK && above > 0) {
+        status = prepared_screen(shard->prepared, k, masks, ridge, &l.screen);
+        if (status == BPCN_OK)
+            dense_multiply(NULL, &l.screen.up, count, x, products);
+    }
+    for (size_t i = 0; status == BPCN_OK && i < count; i++) {
+        size_t row = r->picked ? r->picked[i] : i;
+        const unsigned char *known = r->known ? r->known + row * dim : NULL;
+        r->residual[row] = above > 0 ? left_of(&l, x + i * dim, products + i * above, known, masks.same)
+                                     : from_top(m, k, x + i * dim, known);
+    }
+    if (above > 0)
+        prepared_screened(shard->prepared, &l.screen);
     look_free(&l);
     free(x);
     return status;

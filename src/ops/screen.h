@@ -6,6 +6,6 @@
 #include "prepared.h"
 
 /* As in struct core. */
-bpcn_status screen(const struct shard *shard, size_t n, const void *rows, const unsigned char *known, double *residual);
+bpcn_status screen(const struct shard *shard, const struct screen_request *request);
 
 #endif
