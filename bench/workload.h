@@ -6,19 +6,19 @@
 
 struct workload {
     size_t dim, hidden, particles;
-    size_t writes;        /* rows written, the last few timed */
-    size_t queries;       /* of the batch */
-    int with_paper;       /* also the paper's schedule */
+    size_t writes;  /* rows written, the last few timed */
+    size_t queries; /* of the batch */
+    int with_paper; /* also the paper's schedule */
 };
 
 struct timings {
     double write_ms, write_evals;
-    double batch_ms, batch_evals;    /* hetero read, per query of the batch */
-    double auto_ms, auto_evals;      /* auto read, per query of the batch */
-    double single_ms, single_evals;  /* hetero read of one query */
+    double batch_ms, batch_evals;                          /* hetero read, per query of the batch */
+    double auto_ms, auto_evals;                            /* auto read, per query of the batch */
+    double single_ms, single_evals;                        /* hetero read of one query */
     double paper_write_ms, paper_hetero_ms, paper_auto_ms; /* per row or query, scaled up to the full schedule */
-    double write_bytes;              /* that a write must touch, its evaluations and its update */
-    double read_flops;               /* of one query of the batch */
+    double write_bytes;                                    /* that a write must touch, its evaluations and its update */
+    double read_flops;                                     /* of one query of the batch */
     size_t bytes;
 };
 
