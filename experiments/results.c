@@ -67,10 +67,10 @@ const char *experiment_text(const char *experiment)
                          "as they are (float32 or one byte per entry) and searched for the nearest."},
         {"shards", "Not in the paper: the rows shared out among several networks, a query answered by the one that "
                    "explains it best. At one row a unit narrower networks are ahead throughout: what is left of noise "
-                   "is its part in the span of what one network holds. With more rows than units the wide network is "
-                   "ahead where noise or scattered pixels are to be mended, because its rows share one basis, but not "
-                   "where a side of the image is missing. Then a whole collection in hundreds of networks, and a "
-                   "stream through a window of them."}};
+                   "is its part in the span of what one network holds. With more rows than units networks of 128 "
+                   "units and more are ahead of narrow ones where noise or scattered pixels are to be mended, because "
+                   "their rows share one basis, but not where most of the image is missing on one side. Then a whole "
+                   "collection in hundreds of networks, and a stream through a window of them."}};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         if (strcmp(texts[k][0], experiment) == 0)
             return texts[k][1];
