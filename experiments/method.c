@@ -156,7 +156,7 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
     o.minimizer = s->minimizer;
     o.seed = s->seed;
     o.threads = s->threads;
-    o.shards = s->shards ? s->shards : 1;
+    o.shards = s->shards;
     o.shard_rows = s->shard_rows;
     o.when_full = s->when_full;
     bpcn_status status = bpcn_memory_create(&o, &m->memory);

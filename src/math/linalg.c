@@ -35,13 +35,18 @@ int cholesky(size_t n, double *a)
 }
 
 /* The rows of R are walked, in both directions. */
-void cholesky_solve(size_t n, const double *factor, double *b)
+void cholesky_halve(size_t n, const double *factor, double *b)
 {
     for (size_t i = 0; i < n; i++) {
         const double *row = factor + i * n;
         b[i] /= row[i];
         axpy(n - i - 1, -b[i], row + i + 1, b + i + 1);
     }
+}
+
+void cholesky_solve(size_t n, const double *factor, double *b)
+{
+    cholesky_halve(n, factor, b);
     for (size_t i = n; i-- > 0;) {
         const double *row = factor + i * n;
         b[i] = (b[i] - dot(n - i - 1, row + i + 1, b + i + 1)) / row[i];

@@ -32,7 +32,8 @@
    zeros below the diagonal. Returns -1 when a is not positive definite. */
 int cholesky(size_t n, double *a);
 
-/* Solves x R'R = b in place, b [n], R from cholesky(). */
+/* Solves x R'R = b in place, b [n], R from cholesky(); and x R = b, half of that: |x|^2 is then b (R'R)^-1 b'. */
+void cholesky_halve(size_t n, const double *factor, double *b);
 void cholesky_solve(size_t n, const double *factor, double *b);
 
 /* factor [n x n] from cholesky() becomes the full symmetric inverse of the matrix; -1 on failure. */

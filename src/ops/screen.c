@@ -105,9 +105,8 @@ static double left_of(struct look *l, const real *x, const real *products, const
     for (size_t j = 0; j < l->above; j++)
         l->b[j] = (double)products[j];
     if (same) {
-        memcpy(l->z, l->b, l->above * sizeof *l->z);
-        cholesky_solve(l->above, l->screen.factor, l->z);
-        explained = dot(l->above, l->z, l->b);
+        cholesky_halve(l->above, l->screen.factor, l->b);
+        explained = dot(l->above, l->b, l->b);
     } else {
         explained = solve(l, square, known);
     }
