@@ -754,9 +754,47 @@ static void a_replay_ends_in_the_state_that_was_lived(void **state)
     }
 }
 
+/* What preparing costs grows with the width, what a row saves by it does not: the first rows of a kind go without, and
+   come to the same minimum. */
+static void a_lone_row_of_a_wide_network_does_not_wait_for_what_only_many_pay_for(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 600, WIDE = 512, ROWS_READ = 4 };
+    bpcn_options o = network(ENTRIES, 1, (size_t[]){WIDE});
+    o.precision = BPCN_FLOAT32;
+    struct dice dice = {17};
+    float *x = room(ROWS_READ * ENTRIES, sizeof *x), *out = room(ROWS_READ * ENTRIES, sizeof *out);
+    unsigned char *known = room(ENTRIES, 1);
+    double energy[ROWS_READ];
+    size_t held[ROWS_READ + 1];
+    bpcn_memory *m = make_memory(o);
+    bpcn_stats stats = {.size = sizeof stats};
+    dice_normals_f32(&dice, ROWS_READ * ENTRIES, 0.5, x);
+    for (size_t j = 0; j < ENTRIES; j++)
+        known[j] = j % 3 != 0;
+    assert_ok(bpcn_memory_write(m, x, ROWS_READ, NULL));
+    assert_ok(bpcn_memory_get_stats(m, &stats));
+    held[0] = stats.prepared_bytes;
+    for (size_t i = 0; i < ROWS_READ; i++) { /* the same row, again and again */
+        bpcn_read_info info;
+        assert_ok(bpcn_memory_read(m, x, known, 1, NULL, out, &info));
+        assert_ok(bpcn_memory_get_stats(m, &stats));
+        held[i + 1] = stats.prepared_bytes;
+        energy[i] = info.energy;
+        assert_near(energy[i], energy[0], 0.05); /* twice the tolerance of a recall, 1e-5 for each of 1112 entries */
+    }
+    assert_true(held[1] - held[0] < stats.bytes / 100); /* norms alone */
+    assert_true(held[ROWS_READ] - held[0] > stats.bytes / 2);
+    free(x);
+    free(out);
+    free(known);
+    bpcn_memory_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lone_row_of_a_wide_network_does_not_wait_for_what_only_many_pay_for),
         cmocka_unit_test(rows_get_the_same_bits_however_they_are_cut_into_calls_and_threads),
         cmocka_unit_test(rows_that_know_different_entries_end_in_the_same_minima_in_any_call),
         cmocka_unit_test(after_every_change_a_read_is_that_of_a_fresh_copy),

@@ -10,9 +10,11 @@
 #include <string.h>
 
 enum {
-    MOST_SLOTS = 6,    /* kinds of rows and uses that a particle stays prepared for */
-    SHARES = 16,       /* steps of the share known, where rows know different entries */
-    WORTH_KEEPING = 16 /* rows for which a G must serve, to be made again */
+    MOST_SLOTS = 6,     /* kinds of rows and uses that a particle stays prepared for */
+    SHARES = 16,        /* steps of the share known, where rows know different entries */
+    WORTH_KEEPING = 16, /* rows for which a G must serve, to be made again */
+    KINDS = 16,         /* of rows that are counted */
+    PAID_BY_ONE = 256   /* width of layer 1 up to which one row saves what preparing for its kind costs */
 };
 
 enum purpose { FOR_DENSITY, FOR_RECALL, FOR_SCREEN };
@@ -30,8 +32,16 @@ struct slot {
     struct preconditioner *preconditioner;
 };
 
+/* How many rows of one kind have been asked for. */
+struct tally {
+    uint64_t kind;
+    size_t rows;
+};
+
 /* One particle. */
 struct ready {
+    struct tally tally[KINDS];
+    size_t kinds; /* counted so far; the oldest goes first */
     struct weights *weights;
     struct panels up;   /* of a quick look: the lowest mean, turned; no data: not cut */
     struct norms norms; /* mean NULL: not made */
@@ -269,25 +279,71 @@ static struct slot *make_slot(struct masks m, enum purpose purpose, size_t dim)
     return s;
 }
 
-static bpcn_status enter(struct prepared *p, size_t k, struct masks m, const struct weighing *weighing,
-                         struct team *team, struct ground *ground)
+/* ---- what pays */
+
+/* A number for a kind of rows. */
+static uint64_t kind_of(struct masks m, enum purpose purpose, size_t dim)
+{
+    uint64_t kind = UINT64_C(14695981039346656037) + (uint64_t)purpose * 2 + (uint64_t)m.same;
+    for (size_t j = 0; m.mask != NULL && j < dim; j++)
+        kind = (kind ^ (m.mask[j] != 0)) * UINT64_C(1099511628211);
+    return kind ^ (uint64_t)(m.share * 4096);
+}
+
+/* Whether so many more rows of a kind, with those before them, pay for preparing: more of a wide network, and one more
+   where it is for one mask alone, which may never come again. What was asked is all that this depends on. */
+static int pays(struct ready *r, struct masks m, enum purpose purpose, size_t rows, const struct model *model)
+{
+    uint64_t kind = kind_of(m, purpose, model->width[0]);
+    size_t width = model->options.layers > 0 ? model->width[1] : 0, at = 0;
+    size_t price = m.mask == NULL ? (width + PAID_BY_ONE - 1) / PAID_BY_ONE : 1 + width / PAID_BY_ONE;
+    while (at < KINDS && (r->tally[at].rows == 0 || r->tally[at].kind != kind))
+        at++;
+    if (at == KINDS) {
+        at = r->kinds++ % KINDS;
+        r->tally[at] = (struct tally){kind, 0};
+    }
+    r->tally[at].rows += rows < 1024 ? rows : 1024;
+    return r->tally[at].rows >= price;
+}
+
+/* The slot for such rows, held, made now if that pays; NULL if it does not, or there is no memory. */
+static struct slot *slot_for(struct prepared *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
+                             struct team *team)
 {
     struct ready *r = &p->ready[k];
     size_t dim = p->model->width[0];
     int density = weighing->sensory == the_density.sensory && weighing->upper == the_density.upper;
     enum purpose purpose = density ? FOR_DENSITY : FOR_RECALL;
-    if (make_weights(p, k) != 0 || make_norms(p, k) != 0)
-        return BPCN_NO_MEMORY;
     struct slot *s = find_slot(r, m, purpose, dim);
-    if (s == NULL) {
+    if (s == NULL && pays(r, m, purpose, rows, p->model)) {
         s = make_slot(m, purpose, dim);
-        if (s == NULL)
-            return BPCN_NO_MEMORY;
-        fill_slot(p, k, s, *weighing, team);
+        if (s != NULL)
+            fill_slot(p, k, s, *weighing, team);
     }
-    hold(r, s);
-    const struct gram *gram = s->through ? s->masks.mask != NULL ? s->gram : r->all : NULL;
-    *ground = (struct ground){r->weights, &r->norms, gram, s->preconditioner, s};
+    if (s != NULL)
+        hold(r, s);
+    return s;
+}
+
+static bpcn_status enter(struct prepared *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
+                         struct team *team, struct ground *ground)
+{
+    struct ready *r = &p->ready[k];
+    struct masks share = {.share = ceil(m.share * SHARES) / SHARES}; /* as if each knew others */
+    struct slot *s = slot_for(p, k, m, rows, weighing, team);
+    if (s == NULL && m.mask != NULL)
+        s = slot_for(p, k, share, rows, weighing, team);
+    if (make_norms(p, k) != 0 || ((s != NULL || rows > 1) && make_weights(p, k) != 0)) {
+        if (s != NULL)
+            s->users--;
+        return BPCN_NO_MEMORY;
+    }
+    *ground = (struct ground){.weights = r->weights, .norms = &r->norms, .slot = s};
+    if (s != NULL && s->through)
+        ground->gram = s->masks.mask != NULL ? s->gram : r->all;
+    if (s != NULL)
+        ground->preconditioner = s->preconditioner;
     return BPCN_OK;
 }
 
@@ -297,12 +353,12 @@ static void round_share(struct masks *m)
         m->share = ceil(m->share * SHARES) / SHARES;
 }
 
-bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, const struct weighing *weighing,
-                           struct team *team, struct ground *ground)
+bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, size_t rows,
+                           const struct weighing *weighing, struct team *team, struct ground *ground)
 {
     round_share(&masks);
     pthread_mutex_lock(&p->lock);
-    bpcn_status status = enter(p, k, masks, weighing, team, ground);
+    bpcn_status status = enter(p, k, masks, rows, weighing, team, ground);
     pthread_mutex_unlock(&p->lock);
     return status;
 }

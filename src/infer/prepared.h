@@ -34,8 +34,8 @@ struct masks {
     int same;                  /* all know the same entries */
 };
 
-/* Particle k, ready for such rows. Everything but the weights and norms may be NULL where it does not pay or there is
-   no memory. */
+/* Particle k, ready for such rows. Everything but the norms may be NULL where it does not pay or there is no memory: what
+   costs more to make than the rows of this kind asked for so far would save is left for later. */
 struct ground {
     const struct weights *weights;
     const struct norms *norms;
@@ -45,8 +45,8 @@ struct ground {
 };
 
 /* The ground is held, so that it stays for as long as it is used, until it is left. */
-bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, const struct weighing *weighing,
-                           struct team *team, struct ground *ground);
+bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, size_t rows,
+                           const struct weighing *weighing, struct team *team, struct ground *ground);
 void prepared_leave(struct prepared *p, struct ground *ground);
 
 /* What a quick look at particle k needs (ops/screen.c): the means of the lowest layer, turned, and the factor of

@@ -295,5 +295,10 @@ void particle_predict(const struct energy *e, size_t n, const real *h, struct wo
         return;
     }
     activate_layer(model, 1, n, NULL, h, work);
-    weights_down(weights_of(e), work->team, 0, n, work->z, out);
+    const struct weights *weights = weights_of(e);
+    if (weights != NULL)
+        weights_down(weights, work->team, 0, n, work->z, out);
+    for (size_t i = 0; weights == NULL && i < n; i++)
+        sweep_down(model->width[1], model->width[0], e->particle->layer[0].mean, work->z + i * model->width[1],
+                   out + i * model->width[0]);
 }

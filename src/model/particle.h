@@ -69,7 +69,7 @@ void particle_evaluate(const struct energy *energy, const struct batch *batch, s
                        real *grad, real *grad_x0, struct fit *fit);
 
 /* out [n x dim] = f(x_1) mean_0, the prediction of the sensory layer; the top's mean when there
-   is no hidden layer. With weights. */
+   is no hidden layer. */
 void particle_predict(const struct energy *energy, size_t n, const real *h, struct workspace *work, real *out);
 
 #endif

@@ -90,7 +90,8 @@ static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
 {
     struct reading *r = s->r;
     *p = (struct place){.k = k, .energy = r->mixture};
-    bpcn_status status = prepared_enter(r->shard->prepared, k, s->masks, &r->objective.weighing, r->team, &p->ground);
+    bpcn_status status =
+        prepared_enter(r->shard->prepared, k, s->masks, r->request->n, &r->objective.weighing, r->team, &p->ground);
     if (status != BPCN_OK)
         return status;
     r->weights[k] = p->ground.weights;
@@ -399,7 +400,7 @@ static bpcn_status search_all(struct search *s)
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != first)
             status = search_other(s, k);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && r->model->options.particles > 1)
         status = ready_mixture(r);
     if (status != BPCN_OK)
         return status;
