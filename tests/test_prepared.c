@@ -759,8 +759,8 @@ static void a_replay_ends_in_the_state_that_was_lived(void **state)
 static void a_lone_row_of_a_wide_network_does_not_wait_for_what_only_many_pay_for(void **state)
 {
     (void)state;
-    enum { ENTRIES = 600, WIDE = 512, ROWS_READ = 4 };
-    bpcn_options o = network(ENTRIES, 1, (size_t[]){WIDE});
+    enum { ENTRIES = 600, UNITS = 512, ROWS_READ = 4 };
+    bpcn_options o = network(ENTRIES, 1, (size_t[]){UNITS});
     o.precision = BPCN_FLOAT32;
     struct dice dice = {17};
     float *x = room(ROWS_READ * ENTRIES, sizeof *x), *out = room(ROWS_READ * ENTRIES, sizeof *out);
