@@ -14,7 +14,7 @@ enum {
     SHARES = 16,        /* steps of the share known, where rows know different entries */
     WORTH_KEEPING = 16, /* rows for which a G must serve, to be made again */
     KINDS = 16,         /* of rows that are counted */
-    PAID_BY_ONE = 256   /* width of layer 1 up to which one row saves what preparing for its kind costs */
+    PAID_BY_ONE = 256   /* width of layer 1 below which one row saves what preparing for its kind costs */
 };
 
 enum purpose { FOR_DENSITY, FOR_RECALL, FOR_SCREEN };
@@ -296,7 +296,7 @@ static int pays(struct ready *r, struct masks m, enum purpose purpose, size_t ro
 {
     uint64_t kind = kind_of(m, purpose, model->width[0]);
     size_t width = model->options.layers > 0 ? model->width[1] : 0, at = 0;
-    size_t price = m.mask == NULL ? (width + PAID_BY_ONE - 1) / PAID_BY_ONE : 1 + width / PAID_BY_ONE;
+    size_t price = 1 + width / PAID_BY_ONE;
     while (at < KINDS && (r->tally[at].rows == 0 || r->tally[at].kind != kind))
         at++;
     if (at == KINDS) {

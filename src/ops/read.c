@@ -400,8 +400,8 @@ static bpcn_status search_all(struct search *s)
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != first)
             status = search_other(s, k);
-    if (status == BPCN_OK && r->model->options.particles > 1)
-        status = ready_mixture(r);
+    if (status == BPCN_OK && r->model->options.particles > 1 && r->request->n > 1)
+        status = ready_mixture(r); /* a lone row is swept over what is not ready */
     if (status != BPCN_OK)
         return status;
     memcpy(r->rows->extra, s->extra, r->request->n * sizeof *s->extra);
