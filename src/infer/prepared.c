@@ -290,8 +290,8 @@ static uint64_t kind_of(struct masks m, enum purpose purpose, size_t dim)
     return kind ^ (uint64_t)(m.share * 4096);
 }
 
-/* Whether so many more rows of a kind, with those before them, pay for preparing: more of a wide network, and one more
-   where it is for one mask alone, which may never come again. What was asked is all that this depends on. */
+/* Whether so many more rows of a kind, with those before them, pay for preparing. What was asked is all that this depends
+   on. */
 static int pays(struct ready *r, struct masks m, enum purpose purpose, size_t rows, const struct model *model)
 {
     uint64_t kind = kind_of(m, purpose, model->width[0]);
