@@ -162,13 +162,13 @@ static void cost_of_opening(void)
 
 /* What a write does after its inference: update and rounded roots. A replay leaves the latter to
    its end. */
-static void update_alone(struct model *model, const struct change *change)
+static void update_alone(struct contents *contents, const struct change *change)
 {
-    struct shard shard = {.model = model};
-    struct editor *editor = core_for(model)->edit(&shard, NULL, 0);
-    REQUIRE(editor != NULL && core_for(model)->ready(editor, CHANGE_WRITE) == BPCN_OK);
-    core_for(model)->make(editor, change);
-    core_for(model)->done(editor);
+    struct editing editing;
+    REQUIRE(editing_create(&editing, contents, NULL, NULL, 0) == 0);
+    REQUIRE(editing_ready(&editing, change) == BPCN_OK);
+    editing_make(&editing, change);
+    editing_free(&editing);
 }
 
 static void cost_of_replaying(void)
@@ -193,7 +193,7 @@ static void cost_of_replaying(void)
         empty = took < empty ? took : empty;
         start = now();
         for (int i = 0; i < RECORDS; i++)
-            update_alone(memory->contents.shard[0], &change);
+            update_alone(&memory->contents, &change);
         took = now() - start;
         updating = took < updating ? took : updating;
         start = now();
