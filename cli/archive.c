@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 48, BEGIN_PIECE = 64 };
+enum { NAME_MOST = 64, BEGIN_PIECE = 64 };
 
 /* A member that is owned here, the array and its name. */
 struct packed {
