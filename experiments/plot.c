@@ -89,7 +89,7 @@ static void by_age(FILE *file, const struct job_list *list, const struct plan *p
     for (size_t r = 0; r < t->rows; r++) {
         fprintf(file, "$s%zu << EOD\n", r);
         for (size_t a = 0; a < 16; a++) {
-            char age[16];
+            char age[32];
             snprintf(age, sizeof age, "age_%zu", a);
             struct figure f = figure_of(list, plan, t, r, 0, age);
             if (isfinite(f.mean))
@@ -157,7 +157,7 @@ static void by_recent_age(FILE *file, const struct job_list *list, const struct 
     for (size_t r = 0; r < t->rows; r++) {
         fprintf(file, "$s%zu << EOD\n", r);
         for (size_t a = 16; a-- > 0;) {
-            char exact[16];
+            char exact[32];
             snprintf(exact, sizeof exact, "exact_%zu", a);
             struct figure f = figure_of(list, plan, t, r, 0, exact);
             if (isfinite(f.mean))

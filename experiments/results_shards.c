@@ -194,7 +194,7 @@ static void ages(FILE *file, const struct job_list *list, const struct plan *pla
         fputs("---|", file);
     fputc('\n', file);
     for (size_t a = 16; a-- > 0;) {
-        char exact[16], age[16];
+        char exact[32], age[32];
         snprintf(exact, sizeof exact, "exact_%zu", a);
         snprintf(age, sizeof age, "age_%zu", a);
         fprintf(file, "| %zu – %zu |", t->latest * (15 - a) / 16, t->latest * (16 - a) / 16);
