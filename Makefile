@@ -198,7 +198,7 @@ valgrinded: all $(TESTS)
 	$(Q)tests/run $(BUILD) valgrind
 
 # ---- aarch64 on any machine: a cross compiler, Debian's arm64 packages unpacked beside the build, and qemu
-ARM64_ROOT := $(BUILD)/arm64/root
+ARM64_ROOT := $(BUILD)/arm64/sysroot
 ARM64_LIB := $(ARM64_ROOT)/usr/lib/aarch64-linux-gnu
 
 .PHONY: check-arm64
@@ -212,7 +212,7 @@ check-arm64: ## the kernels and the golden files on aarch64, by qemu
 	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy emulated
 
 EMULATE = OPENBLAS_NUM_THREADS=1 qemu-aarch64 -L /usr/aarch64-linux-gnu \
-    -E LD_LIBRARY_PATH=$(BUILD)/root/lib/aarch64-linux-gnu:$(BUILD)/root/usr/lib/aarch64-linux-gnu:$(BUILD)/root/usr/lib/aarch64-linux-gnu/openblas-pthread
+    -E LD_LIBRARY_PATH=$(BUILD)/sysroot/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu/openblas-pthread
 .PHONY: emulated
 emulated: $(STATIC) $(SHARED) $(BUILD)/tests/test_kernels $(BUILD)/tests/golden
 	$(Q)$(EMULATE) $(BUILD)/tests/test_kernels

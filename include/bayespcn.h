@@ -31,7 +31,8 @@
  *     one memory at once; all others want it alone. What a call computes from the parameters alone is
  *     kept for the calls after it, whichever thread they come from, until the memory changes.
  *   - The same seed, inputs and number of threads on the same machine give the same bits; of a read
- *     any number of threads does. A memory that was closed and opened again is the same to the bit, but
+ *     any number of threads does, and for layers narrower than 256 whatever was read before (wider ones
+ *     prepare for a kind of query only when it comes again). A memory that was closed and opened again is the same to the bit, but
  *     what is written to it then may differ in its last bits from what would have been.
  */
 #ifndef BAYESPCN_H

@@ -46,9 +46,8 @@ struct ready {
     struct panels up;   /* of a quick look: the lowest mean, turned; no data: not cut */
     struct norms norms; /* mean NULL: not made */
     struct gram *all;   /* over all entries */
-    struct gram
-        *gram; /* the same, of a writer, followed; his own, so that what was read leaves no trace in what is written */
-    int no_gram;                  /* it does not serve */
+    struct gram *gram;  /* the same, followed by a writer; his own: what was read leaves no trace in what is written */
+    int no_gram;        /* it does not serve */
     struct elimination *above[2]; /* of the density, of recall */
     struct slot *slots;
 };
@@ -290,8 +289,8 @@ static uint64_t kind_of(struct masks m, enum purpose purpose, size_t dim)
     return kind ^ (uint64_t)(m.share * 4096);
 }
 
-/* Whether so many more rows of a kind, with those before them, pay for preparing. What was asked is all that this depends
-   on. */
+/* Whether so many more rows of a kind, with those before them, pay for preparing. What was asked is all that this
+   depends on. */
 static int pays(struct ready *r, struct masks m, enum purpose purpose, size_t rows, const struct model *model)
 {
     uint64_t kind = kind_of(m, purpose, model->width[0]);
@@ -326,11 +325,18 @@ static struct slot *slot_for(struct prepared *p, size_t k, struct masks m, size_
     return s;
 }
 
+static void round_share(struct masks *m)
+{
+    if (!m->same)
+        m->share = ceil(m->share * SHARES) / SHARES;
+}
+
 static bpcn_status enter(struct prepared *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
                          struct team *team, struct ground *ground)
 {
     struct ready *r = &p->ready[k];
-    struct masks share = {.share = ceil(m.share * SHARES) / SHARES}; /* as if each knew others */
+    struct masks share = {.share = m.share}; /* as if each knew others */
+    round_share(&share);
     struct slot *s = slot_for(p, k, m, rows, weighing, team);
     if (s == NULL && m.mask != NULL)
         s = slot_for(p, k, share, rows, weighing, team);
@@ -345,12 +351,6 @@ static bpcn_status enter(struct prepared *p, size_t k, struct masks m, size_t ro
     if (s != NULL)
         ground->preconditioner = s->preconditioner;
     return BPCN_OK;
-}
-
-static void round_share(struct masks *m)
-{
-    if (!m->same)
-        m->share = ceil(m->share * SHARES) / SHARES;
 }
 
 bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, size_t rows,
