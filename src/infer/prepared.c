@@ -452,21 +452,6 @@ void prepared_screened(struct prepared *p, struct screen *screen)
     let_go(p, &screen->slot);
 }
 
-struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known)
-{
-    struct masks m = {.same = 1, .share = known == NULL};
-    for (size_t i = 0; known != NULL && i < n; i++) {
-        size_t count = 0;
-        for (size_t j = 0; j < dim; j++)
-            count += known[i * dim + j] != 0;
-        m.share += (double)count / (double)(n * dim);
-        m.same = m.same && memcmp(known, known + i * dim, dim) == 0;
-    }
-    if (m.same && known != NULL && memchr(known, 0, dim) != NULL)
-        m.mask = known;
-    return m;
-}
-
 const struct weights *prepared_weights(struct prepared *p, size_t k)
 {
     pthread_mutex_lock(&p->lock);

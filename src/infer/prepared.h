@@ -6,6 +6,7 @@
 #define BPCN_PREPARED_H
 
 #include "curvature.h"
+#include "masks.h"
 #include "precondition.h"
 #include "weights.h"
 
@@ -26,13 +27,6 @@ double prepared_share_written(struct prepared *p);
 
 /* The panels of particle k; NULL when out of memory. */
 const struct weights *prepared_weights(struct prepared *p, size_t k);
-
-/* What the rows of a call know. */
-struct masks {
-    const unsigned char *mask; /* [dim]: what all of them know; NULL: everything, or not all the same */
-    double share;              /* of the entries that count for a row, on average */
-    int same;                  /* all know the same entries */
-};
 
 /* Particle k, ready for such rows. Everything but the norms may be NULL where it does not pay or there is no memory: what
    costs more to make than the rows of this kind asked for so far would save is left for later. */
@@ -58,9 +52,6 @@ struct screen {
 };
 bpcn_status prepared_screen(struct prepared *p, size_t k, struct masks masks, double ridge, struct screen *screen);
 void prepared_screened(struct prepared *p, struct screen *screen);
-
-/* How n rows [n x dim] know; every entry that they know counts. */
-struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known);
 
 /* ---- for a writer */
 

@@ -9,6 +9,7 @@
 #define BPCN_CORE_H
 
 #include "change.h"
+#include "masks.h"
 #include "team.h"
 
 struct prepared;
@@ -46,8 +47,9 @@ struct energy_request {
 
 /* A quick look at n rows, or a closer one at some of them. */
 struct screen_request {
-    const void *rows;           /* real [n x dim] */
+    const void *rows;           /* real [n x dim], 0 where not known */
     const unsigned char *known; /* [n x dim] or NULL */
+    struct masks masks;         /* of all n */
     size_t n;
     const size_t *picked; /* [count] or NULL: all, quickly */
     size_t count;

@@ -102,20 +102,30 @@ static bpcn_status look_closer(const struct many *m, const struct screen_request
     return status;
 }
 
-static int all_the_same(size_t dim, size_t n, const unsigned char *known)
+/* A copy of rows, 0 where not known, floats or doubles; NULL when out of memory. */
+static unsigned char *only_known(size_t size, size_t entries, const unsigned char *x, const unsigned char *known)
 {
-    for (size_t i = 1; known != NULL && i < n; i++)
-        if (memcmp(known, known + i * dim, dim) != 0)
-            return 0;
-    return 1;
+    unsigned char *copy = alloc_zeroed(entries, size);
+    for (size_t j = 0; copy != NULL && j < entries; j++)
+        if (known[j])
+            memcpy(copy + j * size, x + j * size, size);
+    return copy;
 }
 
 bpcn_status many_screen(const struct many *m, size_t n, const void *x, const unsigned char *known, double *residual)
 {
-    struct screen_request request = {.rows = x, .known = known, .n = n, .residual = residual};
+    const struct model *model = m->shard[0].model;
+    size_t dim = model->width[0];
+    unsigned char *copy = known != NULL ? only_known(real_size(model), n * dim, x, known) : NULL;
+    if (known != NULL && copy == NULL)
+        return BPCN_NO_MEMORY;
+    struct screen_request request = {
+        .rows = copy ? copy : x, .known = known, .masks = masks_of_rows(dim, n, known), .n = n, .residual = residual};
     bpcn_status status = screen_all(m, &request, NULL);
-    return status == BPCN_OK && !all_the_same(m->shard[0].model->width[0], n, known) ? look_closer(m, &request)
-                                                                                     : status;
+    if (status == BPCN_OK && !request.masks.same)
+        status = look_closer(m, &request);
+    free(copy);
+    return status;
 }
 
 /* ---- the reads */

@@ -113,15 +113,11 @@ static double left_of(struct look *l, const real *x, const real *products, const
     return fmax(0, square - explained);
 }
 
-/* x [count x below]: the rows that are looked at, with 0 where not known. */
-static void gather(const struct screen_request *r, size_t dim, size_t count, real *x)
+/* x [count x below]: the rows that were picked. */
+static void gather(const struct screen_request *r, size_t dim, real *x)
 {
-    for (size_t i = 0; i < count; i++) {
-        size_t from = (r->picked ? r->picked[i] : i) * dim;
-        const real *row = (const real *)r->rows + from;
-        for (size_t j = 0; j < dim; j++)
-            x[i * dim + j] = r->known == NULL || r->known[from + j] ? row[j] : 0;
-    }
+    for (size_t i = 0; i < r->count; i++)
+        memcpy(x + i * dim, (const real *)r->rows + r->picked[i] * dim, dim * sizeof *x);
 }
 
 /* Without layers the top is all there is to explain a row. */
@@ -140,29 +136,29 @@ bpcn_status screen(const struct shard *shard, const struct screen_request *r)
     const struct model *m = shard->model;
     size_t k = model_heaviest(m), dim = m->width[0], above = m->options.layers > 0 ? m->width[1] : 0;
     size_t count = r->picked ? r->count : r->n;
-    struct masks masks = masks_of_rows(dim, r->n, r->known);
     struct look l = {.layer = &m->particles[k].layer[0], .above = above, .below = dim};
-    real *x = alloc_zeroed(count, (dim + above) * sizeof *x), *products = NULL;
-    bpcn_status status = x != NULL && look_create(&l) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    real *picked = alloc_zeroed(r->picked ? count : 0, dim * sizeof *picked);
+    real *products = alloc_zeroed(count, above * sizeof *products);
+    const real *x = r->picked ? picked : r->rows;
+    bpcn_status status = picked && products && look_create(&l) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     l.steps = r->picked ? CLOSE_STEPS : QUICK_STEPS;
-    if (status == BPCN_OK) {
-        gather(r, dim, count, x);
-        products = x + count * dim;
-    }
+    if (status == BPCN_OK && r->picked)
+        gather(r, dim, picked);
     if (status == BPCN_OK && above > 0) {
-        status = prepared_screen(shard->prepared, k, masks, ridge, &l.screen);
+        status = prepared_screen(shard->prepared, k, r->masks, ridge, &l.screen);
         if (status == BPCN_OK)
             dense_multiply(NULL, &l.screen.up, count, x, products);
     }
     for (size_t i = 0; status == BPCN_OK && i < count; i++) {
         size_t row = r->picked ? r->picked[i] : i;
         const unsigned char *known = r->known ? r->known + row * dim : NULL;
-        r->residual[row] = above > 0 ? left_of(&l, x + i * dim, products + i * above, known, masks.same)
+        r->residual[row] = above > 0 ? left_of(&l, x + i * dim, products + i * above, known, r->masks.same)
                                      : from_top(m, k, x + i * dim, known);
     }
     if (above > 0)
         prepared_screened(shard->prepared, &l.screen);
     look_free(&l);
-    free(x);
+    free(picked);
+    free(products);
     return status;
 }

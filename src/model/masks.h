@@ -1,0 +1,16 @@
+/* What the rows of a call know. */
+#ifndef BPCN_MASKS_H
+#define BPCN_MASKS_H
+
+#include <stddef.h>
+
+struct masks {
+    const unsigned char *mask; /* [dim]: what all of them know; NULL: everything, or not all the same */
+    double share;              /* of the entries that count for a row, on average */
+    int same;                  /* all know the same entries */
+};
+
+/* Of n rows with their masks [n x dim], or NULL: all is known. Every entry that is known counts. */
+struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known);
+
+#endif
