@@ -401,8 +401,8 @@ static void try_records(void)
     refuse32(minimizer + 4, CHANGE_NOTE, BPCN_CORRUPT, "record 4 of the log");
 }
 
-/* Deletes, in a file of their own: the numbers need not be true to be read. */
-static void try_deletes(void)
+/* The bytes of a file with one delete in its log, to be freed: the numbers need not be true to be read. */
+static unsigned char *file_with_delete(const char *name, size_t *n, size_t *record)
 {
     struct file_ops quick = file_without_sync();
     bpcn_options o = session_options();
@@ -411,14 +411,20 @@ static void try_deletes(void)
     bpcn_memory *memory;
     float x[5] = {0}, codes[14] = {0};
     struct change change = {.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = codes};
-    size_t n;
     bpcn_open_options_default(&how, sizeof how);
     how.create = &o;
-    REQUIRE(memory_open(&quick, scratch("deletes"), &how, &memory) == BPCN_OK);
+    REQUIRE(memory_open(&quick, scratch(name), &how, &memory) == BPCN_OK);
     REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
     store_info(memory->store, &memory->contents, &info);
     bpcn_memory_free(memory);
-    unsigned char *bytes = read_whole(scratch("deletes"), &n), *record = bytes + info.snapshot_bytes;
+    *record = (size_t)info.snapshot_bytes;
+    return read_whole(scratch(name), n);
+}
+
+static void try_deletes(void)
+{
+    size_t n, at;
+    unsigned char *bytes = file_with_delete("deletes", &n, &at), *record = bytes + at;
     for (int i = 0; i < 3; i++) {
         put32(record + RECORD_BYTES + 4, i == 1 ? 0x7fc00000 : 0);
         put32(record + RECORD_BYTES + 76, i == 0 ? 1 : 0); /* 19 numbers and 4 bytes of padding */
@@ -527,22 +533,9 @@ static void try_shard_records(void)
 /* A delete says of which shard it is. */
 static void try_shard_deletes(void)
 {
-    struct file_ops quick = file_without_sync();
-    bpcn_options o = session_options();
-    bpcn_open_options how;
-    bpcn_file_info info = {.size = sizeof info};
-    bpcn_memory *memory;
-    float x[5] = {0}, codes[14] = {0};
-    struct change change = {.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = codes};
-    size_t n;
-    bpcn_open_options_default(&how, sizeof how);
-    how.create = &o;
-    REQUIRE(memory_open(&quick, scratch("shard-deletes"), &how, &memory) == BPCN_OK);
-    REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
-    store_info(memory->store, &memory->contents, &info);
-    bpcn_memory_free(memory);
-    unsigned char *bytes = read_whole(scratch("shard-deletes"), &n), *record = bytes + info.snapshot_bytes;
-    REQUIRE(n == info.snapshot_bytes + RECORD_BYTES + 88 + RECORD_END_BYTES);
+    size_t n, at;
+    unsigned char *bytes = file_with_delete("shard-deletes", &n, &at), *record = bytes + at;
+    REQUIRE(n == at + RECORD_BYTES + 88 + RECORD_END_BYTES);
     for (uint64_t shard = 1; shard <= 3; shard += 2) {
         put64(record + RECORD_BYTES, shard == 3 ? UINT64_MAX : shard);
         put64(record + RECORD_BYTES + 88, crc32c(get32(record + 40), record + RECORD_BYTES, 88));
