@@ -1,0 +1,258 @@
+/* Rows go to the rank whose file is next, and are taken back from the file that holds them. */
+#include "together.h"
+
+#include <mpi.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DELETE_TRIES = 4 }; /* files that a row is looked for in, as the library does with shards */
+
+/* The file that the next row of the whole goes to, and the row's number; -1: the memory is full. */
+static int next_file(const struct folder *folder, uint64_t *number)
+{
+    int next = -1;
+    *number = UINT64_MAX;
+    for (size_t f = 0; f < folder->files; f++) {
+        uint64_t slot = part_slot(&folder->options, folder->files, f, folder->written[f]);
+        if (slot < *number) {
+            *number = slot;
+            next = (int)f;
+        }
+    }
+    return next;
+}
+
+/* place [n]: the file of each row, of rank 0. Rows that no file takes are cut off: how many there are. */
+static size_t place_rows(struct folder *folder, size_t n, int *place)
+{
+    uint64_t number = 0;
+    int next = -1;
+    for (size_t i = 0; i < n; i++) {
+        /* where a shard goes on, its file is next: no other has a number between two that follow each other */
+        if (next < 0 || part_slot(&folder->options, folder->files, (size_t)next, folder->written[next]) != number + 1)
+            next = next_file(folder, &number);
+        else
+            number++;
+        if (next < 0)
+            return i;
+        place[i] = next;
+        folder->written[next]++;
+    }
+    return n;
+}
+
+struct writing {
+    struct folder *folder;
+    size_t n, dim;
+    int *place;           /* [n] */
+    int *count, *at;      /* [ranks] rows of each, and those of the ranks before it */
+    float *rows;          /* this rank's */
+    bpcn_write_row *info; /* of these */
+    int written;          /* of these, before the first failure */
+};
+
+/* From rank 0, which has x, every rank its rows, in their order. */
+static void scatter_rows(struct writing *w, const float *x)
+{
+    MPI_Datatype row;
+    int ranks = w->folder->ranks;
+    float *sorted = room(x != NULL ? w->n * w->dim : 1, sizeof *sorted);
+    int *next = room((size_t)ranks, sizeof *next);
+    for (size_t i = 0; i < w->n; i++)
+        w->count[owner(w->folder, (size_t)w->place[i])]++;
+    for (int p = 1; p < ranks; p++)
+        next[p] = w->at[p] = w->at[p - 1] + w->count[p - 1];
+    for (size_t i = 0; x != NULL && i < w->n; i++)
+        memcpy(sorted + (size_t)next[owner(w->folder, (size_t)w->place[i])]++ * w->dim, x + i * w->dim,
+               w->dim * sizeof *x);
+    size_t mine = (size_t)w->count[w->folder->rank];
+    w->rows = room(mine * w->dim, sizeof *w->rows);
+    w->info = room(mine, sizeof *w->info);
+    MPI_Type_contiguous((int)w->dim, MPI_FLOAT, &row);
+    MPI_Type_commit(&row);
+    MPI_Scatterv(sorted, w->count, w->at, row, w->rows, (int)mine, row, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&row);
+    free(sorted);
+    free(next);
+}
+
+static void write_parts(struct writing *w, struct trouble *trouble)
+{
+    struct folder *folder = w->folder;
+    for (size_t i = 0; i < w->n && trouble->status == 0; i++) {
+        size_t f = (size_t)w->place[i];
+        bpcn_write_info info;
+        if (owner(folder, f) != folder->rank)
+            continue;
+        bpcn_write_info_default(&info, sizeof info);
+        info.rows = &w->info[w->written];
+        struct part *part = &folder->part[f / (size_t)folder->ranks];
+        bpcn_status status = bpcn_memory_write(part->memory, w->rows + (size_t)w->written * w->dim, 1, &info);
+        if (status != BPCN_OK) {
+            library_failed(trouble, status);
+            return;
+        }
+        w->info[w->written].shard = f + w->info[w->written].shard * folder->files;
+        w->written++;
+    }
+}
+
+/* To rank 0 what became of the rows; the number of rows up to the first that failed on its rank. */
+static size_t gather_rows(struct writing *w, bpcn_write_row *info)
+{
+    MPI_Datatype row;
+    int ranks = w->folder->ranks, mine = w->count[w->folder->rank];
+    int *done = room((size_t)ranks, sizeof *done), *next = room((size_t)ranks, sizeof *next);
+    bpcn_write_row *all = room(info != NULL ? w->n : 1, sizeof *all);
+    size_t acknowledged = 0;
+    MPI_Type_contiguous((int)sizeof *info, MPI_BYTE, &row);
+    MPI_Type_commit(&row);
+    MPI_Gather(&w->written, 1, MPI_INT, done, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gatherv(w->info, mine, row, all, w->count, w->at, row, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&row);
+    for (; info != NULL && acknowledged < w->n; acknowledged++) {
+        int p = owner(w->folder, (size_t)w->place[acknowledged]);
+        if (next[p] == done[p])
+            break;
+        info[acknowledged] = all[w->at[p] + next[p]++];
+    }
+    free(done);
+    free(next);
+    free(all);
+    return acknowledged;
+}
+
+/* place and x of rank 0, NULL elsewhere. */
+size_t all_write(struct folder *folder, size_t n, const int *place, const float *x, bpcn_write_row *info,
+                 struct trouble *trouble)
+{
+    struct writing w = {.folder = folder, .n = n, .dim = folder->options.dim};
+    w.place = room(n, sizeof *w.place);
+    w.count = room((size_t)folder->ranks, sizeof *w.count);
+    w.at = room((size_t)folder->ranks, sizeof *w.at);
+    if (place != NULL)
+        memcpy(w.place, place, n * sizeof *place);
+    MPI_Bcast(w.place, (int)n, MPI_INT, 0, MPI_COMM_WORLD);
+    scatter_rows(&w, x);
+    write_parts(&w, trouble);
+    size_t acknowledged = gather_rows(&w, info);
+    agree(trouble);
+    free(w.place);
+    free(w.count);
+    free(w.at);
+    free(w.rows);
+    free(w.info);
+    return acknowledged;
+}
+
+/* Rows before the first that no memory would take, so that none after it is written. */
+static size_t sound_rows(const float *x, size_t n, size_t dim, struct trouble *trouble)
+{
+    for (size_t j = 0; j < n * dim; j++)
+        if (!(fabsf(x[j]) <= 1e15f)) {
+            trouble_set(trouble, BPCN_INVALID, "entry %zu is %s", j % dim,
+                        isnan(x[j])   ? "NaN"
+                        : isinf(x[j]) ? "infinite"
+                                      : "too large");
+            return j / dim;
+        }
+    return n;
+}
+
+int ranks_write(struct folder *folder, const float *x, size_t n, bpcn_write_row *rows, size_t *written,
+                struct trouble *trouble)
+{
+    struct trouble later = {0}; /* of the row after those that are written now */
+    int *place = room(n, sizeof *place);
+    size_t sound = sound_rows(x, n, folder->options.dim, &later), taken = place_rows(folder, sound, place);
+    *written = 0;
+    if (taken < sound) {
+        later = (struct trouble){0};
+        trouble_set(&later, BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each",
+                    folder->options.shards, folder->options.shard_rows);
+    }
+    if (taken > 0) {
+        struct order order = {.op = WRITE, .n = taken};
+        give_order(&order);
+        *written = all_write(folder, taken, place, x, rows, trouble);
+    }
+    free(place);
+    if (trouble->status == 0)
+        *trouble = later;
+    return trouble->status;
+}
+
+/* ---- delete */
+
+/* density [files]: of the row in the likeliest shard of each; -infinity where there is nothing to delete. */
+static void densities(struct folder *folder, const float *x, double *density, struct trouble *trouble)
+{
+    size_t dim = folder->options.dim;
+    double *mine = room(folder->files, sizeof *mine);
+    float *answer = room(dim, sizeof *answer);
+    unsigned char *known = room(dim, 1);
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
+    o.noise = 0;
+    memset(known, 1, dim);
+    for (size_t f = 0; f < folder->files; f++)
+        mine[f] = -INFINITY;
+    for (size_t i = 0; i < folder->count && trouble->status == 0; i++) {
+        bpcn_read_info info;
+        if (folder->part[i].written == 0)
+            part_count(&folder->part[i]);
+        if (folder->part[i].written == 0)
+            continue;
+        bpcn_status status = bpcn_memory_read(folder->part[i].memory, x, known, 1, &o, answer, &info);
+        if (status != BPCN_OK)
+            library_failed(trouble, status);
+        else
+            mine[folder->part[i].number] = info.shard_density;
+    }
+    MPI_Allreduce(mine, density, (int)folder->files, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    free(mine);
+    free(answer);
+    free(known);
+}
+
+/* From the file that explains the row best of those that hold it. */
+int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
+{
+    float *row = room(folder->options.dim, sizeof *row);
+    double *density = room(folder->files, sizeof *density);
+    int found = BPCN_REFUSED;
+    if (x != NULL)
+        memcpy(row, x, folder->options.dim * sizeof *row);
+    MPI_Bcast(row, (int)folder->options.dim, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    densities(folder, row, density, trouble);
+    int failed = agree(trouble);
+    for (size_t tries = 0; !failed && found == BPCN_REFUSED && tries < folder->files && tries < DELETE_TRIES; tries++) {
+        size_t best = 0;
+        for (size_t f = 1; f < folder->files; f++)
+            best = density[f] > density[best] ? f : best;
+        if (isinf(density[best]))
+            break;
+        density[best] = -INFINITY;
+        int rank = owner(folder, best);
+        if (rank == folder->rank)
+            found = (int)bpcn_memory_delete(folder->part[best / (size_t)folder->ranks].memory, row);
+        if (rank == folder->rank && found != BPCN_OK && found != BPCN_REFUSED)
+            library_failed(trouble, (bpcn_status)found);
+        MPI_Bcast(&found, 1, MPI_INT, rank, MPI_COMM_WORLD);
+        failed = agree(trouble);
+    }
+    if (!failed && found == BPCN_REFUSED)
+        trouble_set(trouble, found, "the memory does not hold this row");
+    free(row);
+    free(density);
+    return trouble->status;
+}
+
+int ranks_delete(struct folder *folder, const float *x, struct trouble *trouble)
+{
+    struct order order = {.op = DELETE};
+    give_order(&order);
+    return all_delete(folder, x, trouble);
+}
