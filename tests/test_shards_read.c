@@ -1,0 +1,469 @@
+/* Reads, scores, energies and samples of a memory of several shards: see test_shards.c. */
+#include "shards_support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- reading */
+
+/* Half of the entries, others for every row. */
+static void half_of_each(struct dice *dice, size_t n, unsigned char *known)
+{
+    for (size_t j = 0; j < n * PICTURE; j++)
+        known[j] = dice_uniform(dice) < 0.5;
+}
+
+/* Row i was written to shard i / ROWS, which answers, and its answer is the row. Pictures vary by about 0.3 a pixel
+   (0.1 squared), and a sixteenth of that is what another picture would never have by chance. */
+static void check_answers(const struct gallery *g, struct answered r, const char *how, double tolerance)
+{
+    double worst = 0;
+    for (size_t i = 0; i < MOST * ROWS; i++) {
+        assert_int_equal(r.info[i].shard, i / ROWS);
+        worst = fmax(worst, mean_square_error(PICTURE, r.out + i * PICTURE, g->x + i * PICTURE));
+    }
+    print_message("%s: mean square error at most %.2g\n", how, worst);
+    assert_true(worst < tolerance);
+}
+
+static void a_query_is_answered_by_the_shard_that_has_it(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        enum { N = MOST * ROWS };
+        struct gallery *g = gallery_of(shape(s), N, 40);
+        struct dice dice = {41};
+        bpcn_read_options exact;
+        unsigned char left[N * PICTURE], own[N * PICTURE];
+        float noisy[N * PICTURE];
+        struct answered r;
+        bpcn_read_options_default(&exact, sizeof exact);
+        left_half(N, left);
+        half_of_each(&dice, N, own);
+        dice_normals_f32(&dice, N * PICTURE, 0.1, noisy);
+        for (size_t j = 0; j < N * PICTURE; j++)
+            noisy[j] += g->x[j];
+        answered_free((check_answers(g, r = answers_of(g->memory, g->x, NULL, N, NULL), "whole rows", 0.005), r));
+        answered_free((check_answers(g, r = answers_of(g->memory, g->x, left, N, NULL), "one mask", 0.005), r));
+        answered_free((check_answers(g, r = answers_of(g->memory, g->x, own, N, NULL), "a mask each", 0.005), r));
+        answered_free((check_answers(g, r = answers_of(g->memory, noisy, NULL, N, NULL), "noise", 0.005), r));
+        exact.noise = 0.1;
+        answered_free(
+            (check_answers(g, r = answers_of(g->memory, noisy, left, N, &exact), "noise and a mask", 0.02), r));
+        gallery_free(g);
+    }
+}
+
+/* Two steps of the quick look with a stand-in for a row's own G put others before the right shard by chance when there
+   are many and little is known; looked at closely, it comes first. */
+static void among_many_shards_a_few_entries_of_its_own_find_a_row(void **state)
+{
+    (void)state;
+    enum { SHARDS = 96, UNITS = 12, N = SHARDS * UNITS };
+    const size_t equal[] = {UNITS, UNITS};
+    bpcn_options o = network(PICTURE, 2, equal);
+    bpcn_read_options one;
+    o.shards = SHARDS;
+    struct gallery *g = gallery_of(o, N, 47);
+    struct dice dice = {48};
+    unsigned char *known = room(N, PICTURE);
+    size_t right = 0;
+    for (size_t j = 0; j < N * PICTURE; j++)
+        known[j] = dice_uniform(&dice) < 0.12;
+    bpcn_read_options_default(&one, sizeof one);
+    one.shards = 1; /* the quick look alone chooses */
+    struct answered r = answers_of(g->memory, g->x, known, N, &one);
+    for (size_t i = 0; i < N; i++)
+        right += r.info[i].shard == i / UNITS;
+    print_message("%zu of %d right\n", right, N);
+    assert_true(right > 0.98 * N); /* 23 entries against 12 units: others explain some as well. Without it 92 % */
+    answered_free(r);
+    free(known);
+    gallery_free(g);
+}
+
+/* Reading a row in a shard gives the same bits whichever rows are read there beside it, where all know the same. */
+static void the_default_answers_as_all_shards_would(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        enum { N = MOST * ROWS };
+        struct gallery *g = gallery_of(shape(s), N, 42);
+        bpcn_read_options all;
+        unsigned char left[N * PICTURE];
+        left_half(N, left);
+        bpcn_read_options_default(&all, sizeof all);
+        all.shards = 1000;
+        for (int masked = 0; masked < 2; masked++) {
+            struct answered few = answers_of(g->memory, g->x, masked ? left : NULL, N, NULL),
+                            every = answers_of(g->memory, g->x, masked ? left : NULL, N, &all);
+            assert_memory_equal(few.out, every.out, N * PICTURE * sizeof *few.out);
+            for (size_t i = 0; i < N; i++) {
+                assert_int_equal(few.info[i].shard, every.info[i].shard);
+                assert_true(few.info[i].evaluations <= every.info[i].evaluations);
+            }
+            answered_free(few);
+            answered_free(every);
+        }
+        gallery_free(g);
+    }
+}
+
+static void an_answer_is_that_of_a_memory_of_the_shard_alone(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        enum { N = MOST * ROWS };
+        bpcn_options o = shape(s);
+        struct gallery *g = gallery_of(o, N, 43);
+        unsigned char left[N * PICTURE];
+        float codes[N * CODE], own_codes[ROWS * CODE];
+        left_half(N, left);
+        struct answered r = answers_of(g->memory, g->x, left, N, NULL);
+        assert_ok(bpcn_memory_infer(g->memory, g->x, left, N, NULL, codes, NULL));
+        for (size_t k = 0; k < MOST; k++) {
+            const float *x = g->x + k * ROWS * PICTURE;
+            bpcn_memory *m = alone(&o, k, x);
+            struct answered own = answers_of(m, x, left, ROWS, NULL);
+            assert_memory_equal(own.out, r.out + k * ROWS * PICTURE, ROWS * PICTURE * sizeof *own.out);
+            assert_ok(bpcn_memory_infer(m, x, left, ROWS, NULL, own_codes, NULL));
+            assert_memory_equal(own_codes, codes + k * ROWS * CODE, sizeof own_codes);
+            for (size_t i = 0; i < ROWS; i++) {
+                const bpcn_read_info *a = &r.info[k * ROWS + i], *b = &own.info[i];
+                assert_true(a->energy == b->energy && a->familiarity == b->familiarity && a->noise == b->noise &&
+                            a->residual == b->residual && a->variance == b->variance && a->particle == b->particle &&
+                            a->converged == b->converged);
+            }
+            answered_free(own);
+            bpcn_memory_free(m);
+        }
+        answered_free(r);
+        gallery_free(g);
+    }
+}
+
+static void an_answer_may_take_the_place_of_its_query(void **state)
+{
+    (void)state;
+    enum { N = MOST * ROWS };
+    struct gallery *g = gallery_of(shape(0), N, 44);
+    float *x = room(N * PICTURE, sizeof *x);
+    memcpy(x, g->unseen, N * PICTURE * sizeof *x);
+    struct answered r = answers_of(g->memory, x, NULL, N, NULL);
+    assert_ok(bpcn_memory_read(g->memory, x, NULL, N, NULL, x, NULL));
+    assert_memory_equal(x, r.out, N * PICTURE * sizeof *x);
+    answered_free(r);
+    free(x);
+    gallery_free(g);
+}
+
+/* An energy of a batch is summed in another order than that of a single row. */
+static void same_but_for_roundings(const bpcn_read_info *a, const bpcn_read_info *b)
+{
+    assert_true(a->shard == b->shard && a->particle == b->particle && a->evaluations == b->evaluations);
+    assert_near(a->energy, b->energy, 1e-9 * (1 + fabs(b->energy)));
+    assert_near(a->log_density, b->log_density, 1e-9 * (1 + fabs(b->log_density)));
+    assert_near(a->familiarity, b->familiarity, 1e-9);
+}
+
+static void answers_depend_neither_on_the_calls_nor_on_the_threads(void **state)
+{
+    (void)state;
+    enum { N = MOST * ROWS };
+    for (int masked = 0; masked < 2; masked++) {
+        bpcn_options o = shape(0);
+        struct gallery *g = gallery_of(o, N, 45);
+        unsigned char left[N * PICTURE], *known = masked ? left : NULL;
+        left_half(N, left);
+        for (size_t i = 0; i < N; i += 2) /* half of them rows that no shard has */
+            memcpy(g->x + i * PICTURE, g->unseen + i * PICTURE, PICTURE * sizeof *g->x);
+        struct answered r = answers_of(g->memory, g->x, known, N, NULL);
+        for (size_t i = 0, n = 1; i < N; i += n, n = n % 5 + 1) {
+            size_t some = n < N - i ? n : N - i;
+            struct answered part = answers_of(g->memory, g->x + i * PICTURE, known, some, NULL);
+            assert_memory_equal(part.out, r.out + i * PICTURE, some * PICTURE * sizeof *r.out);
+            for (size_t k = 0; k < some; k++)
+                same_but_for_roundings(&part.info[k], &r.info[i + k]);
+            answered_free(part);
+        }
+        for (int threads = 2; threads <= 5; threads++) { /* shards side by side, and threads in one shard */
+            struct crew *before = g->memory->crew;
+            g->memory->crew = crew_create(threads);
+            struct answered again = answers_of(g->memory, g->x, known, N, NULL);
+            assert_memory_equal(again.out, r.out, N * PICTURE * sizeof *r.out);
+            assert_memory_equal(again.info, r.info, N * sizeof *r.info);
+            answered_free(again);
+            crew_free(g->memory->crew);
+            g->memory->crew = before;
+        }
+        answered_free(r);
+        gallery_free(g);
+    }
+}
+
+static void no_more_shards_are_read_than_asked_for(void **state)
+{
+    (void)state;
+    enum { N = MOST * ROWS };
+    bpcn_options o = shape(0);
+    struct gallery *g = gallery_of(o, N, 46);
+    bpcn_read_options one;
+    unsigned char nothing[PICTURE] = {0};
+    bpcn_read_options_default(&one, sizeof one);
+    one.shards = 1;
+    for (size_t i = 0; i < N; i += 5) { /* a row that is known in full, and one of which nothing is: all are alike */
+        struct answered whole = answers_of(g->memory, g->x + i * PICTURE, NULL, 1, &one),
+                        blank = answers_of(g->memory, g->x + i * PICTURE, nothing, 1, &one);
+        for (int b = 0; b < 2; b++) {
+            size_t k = (size_t)(b ? blank : whole).info->shard;
+            bpcn_memory *own = alone(&o, k, g->x + k * ROWS * PICTURE);
+            struct answered r = answers_of(own, g->x + i * PICTURE, b ? nothing : NULL, 1, NULL);
+            assert_int_equal(r.info->evaluations, (b ? blank : whole).info->evaluations);
+            assert_memory_equal(r.out, (b ? blank : whole).out, PICTURE * sizeof *r.out);
+            answered_free(r);
+            bpcn_memory_free(own);
+        }
+        answered_free(whole);
+        answered_free(blank);
+    }
+    gallery_free(g);
+}
+
+static void what_a_quick_look_keeps_is_counted(void **state)
+{
+    (void)state;
+    bpcn_options o = shape(0);
+    struct gallery *g = gallery_of(o, MOST * ROWS, 46);
+    bpcn_read_options one;
+    bpcn_read_options_default(&one, sizeof one);
+    one.shards = 1;
+    assert_ok(bpcn_memory_forget(g->memory, 0.001)); /* what the writes had is gone */
+    size_t before = stats_of(g->memory).prepared_bytes;
+    answered_free(answers_of(g->memory, g->x, NULL, 1, &one));
+    size_t looked = hidden[0] * hidden[0] * sizeof(double) + PICTURE * hidden[0] * sizeof(float); /* factor and means */
+    assert_true(stats_of(g->memory).prepared_bytes >= before + MOST * looked);
+    gallery_free(g);
+}
+
+static void without_layers_the_nearest_top_answers(void **state)
+{
+    (void)state;
+    bpcn_options o = narrow(MOST, BPCN_BLUR);
+    o.layers = 0;
+    o.shard_rows = 1;
+    struct gallery *g = gallery_of(o, MOST, 47);
+    bpcn_read_options one;
+    double energy[MOST];
+    float samples[2 * PICTURE], no_code[1];
+    bpcn_read_options_default(&one, sizeof one);
+    for (one.shards = 0; one.shards < 3; one.shards++) {
+        struct answered r = answers_of(g->memory, g->x, NULL, MOST, &one);
+        for (size_t i = 0; i < MOST; i++)
+            assert_int_equal(r.info[i].shard, i);
+        answered_free(r);
+    }
+    assert_ok(bpcn_memory_energy(g->memory, g->x, NULL, NULL, MOST, NULL, energy, no_code));
+    assert_ok(bpcn_memory_infer(g->memory, g->x, NULL, MOST, NULL, no_code, NULL));
+    assert_ok(bpcn_memory_sample(g->memory, 2, 1, samples));
+    assert_ok(bpcn_memory_delete(g->memory, g->x + 3 * PICTURE));
+    assert_ok(bpcn_memory_forget(g->memory, 0.5));
+    assert_ok(bpcn_memory_discount(g->memory, 0.5));
+    gallery_free(g);
+}
+
+/* ---- the mixture */
+
+enum { MIXED = 3 }; /* shards, all of which are looked at; the last has fewer rows */
+
+struct mixture {
+    struct gallery *g;
+    bpcn_memory *own[MIXED];
+    double share[MIXED];
+};
+
+static struct mixture mixture_of(bpcn_options o)
+{
+    enum { ALL = MIXED * ROWS - 2 };
+    struct mixture m = {.g = gallery_of(o, ALL, 48)};
+    for (size_t k = 0; k < MIXED; k++) {
+        size_t rows = k + 1 < MIXED ? ROWS : ROWS - 2;
+        bpcn_options own = shard_options(&o, k);
+        own.shards = 1;
+        m.own[k] = make_memory(own);
+        assert_ok(bpcn_memory_write(m.own[k], m.g->x + k * ROWS * PICTURE, rows, NULL));
+        m.share[k] = (double)rows / ALL;
+    }
+    return m;
+}
+
+static void mixture_free(struct mixture m)
+{
+    for (size_t k = 0; k < MIXED; k++)
+        bpcn_memory_free(m.own[k]);
+    gallery_free(m.g);
+}
+
+/* log sum of share exp(value) */
+static double mixed(const struct mixture *m, const double *value)
+{
+    double high = -INFINITY, sum = 0;
+    for (size_t k = 0; k < MIXED; k++)
+        high = fmax(high, value[k]);
+    for (size_t k = 0; k < MIXED; k++)
+        sum += m->share[k] * exp(value[k] - high);
+    return high + log(sum);
+}
+
+/* The same densities, added up here in another order: roundings of double of numbers of some hundreds. */
+static void a_score_is_the_density_of_the_mixture_by_rows(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        struct mixture m = mixture_of(shape(s));
+        unsigned char left[8 * PICTURE];
+        left_half(8, left);
+        for (int masked = 0; masked < 2; masked++) {
+            double score[8], own[MIXED][8];
+            float x[8 * PICTURE];
+            memcpy(x, m.g->x + 3 * PICTURE, 4 * PICTURE * sizeof *x);
+            memcpy(x + 4 * PICTURE, m.g->unseen, 4 * PICTURE * sizeof *x);
+            for (size_t j = 0; j < PICTURE; j++)
+                x[7 * PICTURE + j] = 0; /* which every shard explains about as well */
+            assert_ok(bpcn_memory_score(m.g->memory, x, masked ? left : NULL, 8, score));
+            for (size_t k = 0; k < MIXED; k++)
+                assert_ok(bpcn_memory_score(m.own[k], x, masked ? left : NULL, 8, own[k]));
+            for (size_t i = 0; i < 8; i++) {
+                double value[MIXED];
+                for (size_t k = 0; k < MIXED; k++)
+                    value[k] = own[k][i];
+                assert_near(score[i], mixed(&m, value), 1e-9 * (1 + fabs(score[i])));
+            }
+        }
+        mixture_free(m);
+    }
+}
+
+/* Codes of the first rows, and some that are far from any. */
+static void codes_of(const struct mixture *m, size_t n, float *codes)
+{
+    struct dice dice = {49};
+    assert_ok(bpcn_memory_infer(m->g->memory, m->g->x, NULL, n, NULL, codes, NULL));
+    dice_normals_f32(&dice, n / 2 * CODE, 0.3, codes);
+}
+
+static void an_energy_is_that_of_the_mixture_by_rows(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        enum { N = 4 };
+        struct mixture m = mixture_of(shape(s));
+        float codes[N * CODE], grad[N * CODE], own_grad[MIXED][N * CODE];
+        double energy[N], own[MIXED][N];
+        codes_of(&m, N, codes);
+        for (size_t j = 0; j < N * CODE; j++)
+            grad[j] = NAN; /* whatever was there is not seen in what comes */
+        assert_ok(bpcn_memory_energy(m.g->memory, m.g->x, NULL, codes, N, NULL, energy, grad));
+        for (size_t k = 0; k < MIXED; k++)
+            assert_ok(bpcn_memory_energy(m.own[k], m.g->x, NULL, codes, N, NULL, own[k], own_grad[k]));
+        for (size_t i = 0; i < N; i++) {
+            double value[MIXED];
+            for (size_t k = 0; k < MIXED; k++)
+                value[k] = -own[k][i];
+            double all = mixed(&m, value);
+            assert_near(energy[i], -all, 1e-9 * (1 + fabs(all)));
+            for (size_t j = i * CODE; j < (i + 1) * CODE; j++) {
+                double want = 0, most = 1;
+                for (size_t k = 0; k < MIXED; k++) {
+                    want += m.share[k] * exp(value[k] - all) * (double)own_grad[k][j];
+                    most = fmax(most, fabs((double)own_grad[k][j]));
+                }
+                assert_near((double)grad[j], want, 1e-6 * most); /* floats */
+            }
+        }
+        mixture_free(m);
+    }
+}
+
+/* A mixture whose parts weigh about the same, so that the weights' own slopes count: three shards that each know
+   little. Central differences of step h err by h^2 times the third derivative, some tens (with h = 2^-9 by 1e-4 in
+   all), and by the roundings of energies of some hundreds over h, 1e-9. The gradient leaves as a float. */
+static void the_gradient_of_the_energy_is_its_slope(void **state)
+{
+    (void)state;
+    enum { N = 2 };
+    bpcn_options o = shape(3);
+    o.sigma_x = 1;
+    struct mixture m = mixture_of(o);
+    float codes[N * CODE], grad[N * CODE], moved[N * CODE];
+    double low[N], high[N], energy[N];
+    codes_of(&m, N, codes);
+    assert_ok(bpcn_memory_energy(m.g->memory, m.g->x, NULL, codes, N, NULL, energy, grad));
+    for (size_t j = 0; j < CODE; j++) {
+        const float h = 0x1p-14f;
+        for (int up = 0; up < 2; up++) {
+            memcpy(moved, codes, sizeof moved);
+            for (size_t i = 0; i < N; i++)
+                moved[i * CODE + j] += up ? h : -h;
+            assert_ok(bpcn_memory_energy(m.g->memory, m.g->x, NULL, moved, N, NULL, up ? high : low, NULL));
+        }
+        for (size_t i = 0; i < N; i++) {
+            double step = (double)(codes[i * CODE + j] + h) - (double)(codes[i * CODE + j] - h);
+            double slope = (high[i] - low[i]) / step, got = (double)grad[i * CODE + j];
+            assert_near(got, slope, 1e-6 * (1 + fabs(slope)));
+        }
+    }
+    mixture_free(m);
+}
+
+static void samples_come_from_every_shard_and_a_draw_gives_the_same(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    bpcn_options o = narrow(MIXED, BPCN_BLUR);
+    o.sigma_x = 1e-3; /* a sample is what a shard's top predicts, with little noise */
+    struct mixture m = mixture_of(o);
+    float *x = room(2 * N * PICTURE, sizeof *x), mean[MIXED * PICTURE];
+    size_t count[MIXED] = {0};
+    assert_ok(bpcn_memory_sample(m.g->memory, N, 7, x));
+    assert_ok(bpcn_memory_sample(m.g->memory, N, 7, x + N * PICTURE));
+    assert_memory_equal(x, x + N * PICTURE, N * PICTURE * sizeof *x);
+    assert_ok(bpcn_memory_sample(m.g->memory, N, 8, x + N * PICTURE));
+    assert_memory_not_equal(x, x + N * PICTURE, N * PICTURE * sizeof *x);
+    for (size_t k = 0; k < MIXED; k++)
+        assert_ok(bpcn_memory_sample(m.own[k], 1, 1, mean + k * PICTURE));
+    for (size_t i = 0; i < N; i++) {
+        size_t nearest = 0;
+        for (size_t k = 1; k < MIXED; k++)
+            if (mean_square_error(PICTURE, x + i * PICTURE, mean + k * PICTURE) <
+                mean_square_error(PICTURE, x + i * PICTURE, mean + nearest * PICTURE))
+                nearest = k;
+        count[nearest]++;
+    }
+    for (size_t k = 0; k < MIXED; k++) /* four standard deviations of a binomial */
+        assert_near((double)count[k], N * m.share[k], 4 * sqrt(N * m.share[k] * (1 - m.share[k])));
+    free(x);
+    mixture_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_query_is_answered_by_the_shard_that_has_it),
+        cmocka_unit_test(among_many_shards_a_few_entries_of_its_own_find_a_row),
+        cmocka_unit_test(the_default_answers_as_all_shards_would),
+        cmocka_unit_test(an_answer_is_that_of_a_memory_of_the_shard_alone),
+        cmocka_unit_test(an_answer_may_take_the_place_of_its_query),
+        cmocka_unit_test(answers_depend_neither_on_the_calls_nor_on_the_threads),
+        cmocka_unit_test(no_more_shards_are_read_than_asked_for),
+        cmocka_unit_test(what_a_quick_look_keeps_is_counted),
+        cmocka_unit_test(without_layers_the_nearest_top_answers),
+        cmocka_unit_test(a_score_is_the_density_of_the_mixture_by_rows),
+        cmocka_unit_test(an_energy_is_that_of_the_mixture_by_rows),
+        cmocka_unit_test(the_gradient_of_the_energy_is_its_slope),
+        cmocka_unit_test(samples_come_from_every_shard_and_a_draw_gives_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
