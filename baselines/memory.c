@@ -3,7 +3,7 @@
 
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
-    return bpcn_memory_write(self, x, n, NULL);
+    return bpcn_memory_write(self, x, NULL, n, NULL);
 }
 
 static bpcn_status read_rows(const void *self, const float *query, const unsigned char *known, size_t n, float *out)

@@ -95,10 +95,10 @@ static int time_writes(struct bench *b, struct timings *t)
     size_t half = b->w->writes / 2, rest = b->w->writes - half;
     bpcn_write_info info;
     bpcn_write_info_default(&info, sizeof info);
-    if (half > 0 && bpcn_memory_write(b->memory, b->rows, half, NULL))
+    if (half > 0 && bpcn_memory_write(b->memory, b->rows, NULL, half, NULL))
         return -1;
     double start = machine_now();
-    if (bpcn_memory_write(b->memory, b->rows + half * b->w->dim, rest, &info))
+    if (bpcn_memory_write(b->memory, b->rows + half * b->w->dim, NULL, rest, &info))
         return -1;
     t->write_ms = 1e3 * (machine_now() - start) / (double)rest;
     t->write_evals = (double)info.evaluations / (double)rest;
@@ -169,7 +169,7 @@ static int time_paper(struct bench *b, struct timings *t)
     if (time_read(b, n, 1, &t->paper_hetero_ms, &unused))
         return -1;
     double start = machine_now();
-    if (bpcn_memory_write(b->memory, b->rows + b->w->writes * b->w->dim, 1, NULL))
+    if (bpcn_memory_write(b->memory, b->rows + b->w->writes * b->w->dim, NULL, 1, NULL))
         return -1;
     t->paper_write_ms = scale * 1e3 * (machine_now() - start);
     t->paper_auto_ms *= scale * ROUNDS;

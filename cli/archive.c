@@ -365,7 +365,7 @@ static int write_zeros(const bpcn_options *o, size_t count, bpcn_memory *memory)
     float *zeros = calloc(BEGIN_PIECE, o->dim * sizeof *zeros);
     bpcn_status status = zeros ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t done = 0; done < count && status == BPCN_OK; done += BEGIN_PIECE)
-        status = bpcn_memory_write(memory, zeros, count - done < BEGIN_PIECE ? count - done : BEGIN_PIECE, NULL);
+        status = bpcn_memory_write(memory, zeros, NULL, count - done < BEGIN_PIECE ? count - done : BEGIN_PIECE, NULL);
     free(zeros);
     return status == BPCN_OK ? 0 : -1;
 }

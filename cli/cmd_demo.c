@@ -117,7 +117,7 @@ static int write_all(struct demo *d)
     bpcn_options_default(&o, sizeof o);
     bpcn_write_info_default(&info, sizeof info);
     o.dim = DIM;
-    if (bpcn_memory_create(&o, &d->memory) || bpcn_memory_write(d->memory, d->pictures.data, PICTURES, &info) ||
+    if (bpcn_memory_create(&o, &d->memory) || bpcn_memory_write(d->memory, d->pictures.data, NULL, PICTURES, &info) ||
         bpcn_memory_get_stats(d->memory, &stats))
         return complain(bpcn_error());
     printf("Wrote %zu pictures of clothes, each once, into a memory of three hidden layers of 256\n"

@@ -165,7 +165,7 @@ bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_w
     bpcn_write_info info;
     bpcn_write_info_default(&info, sizeof info);
     info.rows = rows;
-    bpcn_status status = bpcn_memory_write(file->memory, x, n, &info);
+    bpcn_status status = bpcn_memory_write(file->memory, x, NULL, n, &info);
     *written = info.written;
     return status;
 }

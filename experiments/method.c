@@ -272,7 +272,7 @@ static int write_shards(struct method *m, const float *x, size_t n, bpcn_write_i
     info->rows = calloc(n, sizeof *info->rows);
     if (info->rows == NULL)
         return failed(failure, "out of memory");
-    bpcn_status status = bpcn_memory_write(m->memory, x, n, info);
+    bpcn_status status = bpcn_memory_write(m->memory, x, NULL, n, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         m->homes[m->written + i] = info->rows[i].shard;
     free(info->rows);
@@ -290,7 +290,7 @@ static int write_piece(struct method *m, const float *x, size_t n, struct failur
     if (m->homes != NULL)
         return write_shards(m, x, n, &info, failure);
     info.codes = m->codes + m->written * m->spec.particles * m->code_dim;
-    return bpcn_memory_write(m->memory, x, n, &info) == BPCN_OK ? 0 : model_failed(m, failure);
+    return bpcn_memory_write(m->memory, x, NULL, n, &info) == BPCN_OK ? 0 : model_failed(m, failure);
 }
 
 static bpcn_status fade(struct method *m)

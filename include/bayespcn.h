@@ -10,7 +10,7 @@
  *     o.dim = 784; o.layers = 3; o.hidden[0] = o.hidden[1] = o.hidden[2] = 256;
  *     bpcn_memory *m;
  *     if (bpcn_memory_create(&o, &m) != BPCN_OK) { puts(bpcn_error()); return 1; }
- *     bpcn_memory_write(m, images, 64, NULL);
+ *     bpcn_memory_write(m, images, NULL, 64, NULL);
  *     bpcn_memory_read(m, fragments, known, 64, NULL, recalled, NULL);
  *     bpcn_memory_free(m);
  *
@@ -231,8 +231,9 @@ typedef struct bpcn_write_info {
 BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
 
 /* Writes n rows of dim floats, one after the other, each in one shot. All rows are checked before
-   the first is written. `info` may be NULL. */
-BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info);
+   the first is written. known must be NULL for now. `info` may be NULL. */
+BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known,
+                                       size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the
    present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,

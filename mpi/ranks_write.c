@@ -89,7 +89,7 @@ static void write_parts(struct writing *w, struct trouble *trouble)
         bpcn_write_info_default(&info, sizeof info);
         info.rows = &w->info[w->written];
         struct part *part = &folder->part[f / (size_t)folder->ranks];
-        bpcn_status status = bpcn_memory_write(part->memory, w->rows + (size_t)w->written * w->dim, 1, &info);
+        bpcn_status status = bpcn_memory_write(part->memory, w->rows + (size_t)w->written * w->dim, NULL, 1, &info);
         if (status != BPCN_OK) {
             library_failed(trouble, status);
             return;

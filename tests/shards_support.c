@@ -31,7 +31,7 @@ bpcn_memory *alone(const bpcn_options *options, size_t k, const float *x)
     bpcn_options o = shard_options(options, k);
     o.shards = 1;
     bpcn_memory *m = make_memory(o);
-    assert_ok(bpcn_memory_write(m, x, ROWS, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, ROWS, NULL));
     return m;
 }
 

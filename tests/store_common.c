@@ -91,7 +91,7 @@ bpcn_status write_row(bpcn_memory *memory, uint64_t i)
     float row[64];
     REQUIRE(memory->contents.shard[0]->width[0] <= 64);
     make_row(i, memory->contents.shard[0]->width[0], row);
-    return bpcn_memory_write(memory, row, 1, NULL);
+    return bpcn_memory_write(memory, row, NULL, 1, NULL);
 }
 
 /* n numbers as the model's reals; freed by the caller. */

@@ -54,7 +54,7 @@ static void make_good(unsigned long session)
                              : i == 2 ? bpcn_memory_set_note(memory, "another", 7)
                              : i == 3 ? write_together(memory, rows, 2)
                              : i == 4 ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
-                                      : bpcn_memory_write(memory, rows, 1, NULL);
+                                      : bpcn_memory_write(memory, rows, NULL, 1, NULL);
         REQUIRE(status == BPCN_OK);
     }
     store_info(memory->store, &memory->contents, &info);

@@ -36,7 +36,7 @@ static bpcn_status make_rows(bpcn_memory *memory, uint64_t step, size_t n, int b
     size_t dim = memory->contents.shard[0]->width[0];
     for (size_t i = 0; i < n; i++)
         make_row(1000 * (uint64_t)block + step + i, dim, rows + i * dim);
-    return block ? write_together(memory, rows, n) : bpcn_memory_write(memory, rows, n, NULL);
+    return block ? write_together(memory, rows, n) : bpcn_memory_write(memory, rows, NULL, n, NULL);
 }
 
 static bpcn_status make_note(bpcn_memory *memory, uint64_t step)

@@ -312,7 +312,7 @@ struct gallery *gallery_of(bpcn_options options, size_t n, uint64_t seed)
     pictures(&dice, n, s->x);
     pictures(&dice, n, s->unseen);
     s->memory = make_memory(options);
-    assert_ok(bpcn_memory_write(s->memory, s->x, n, NULL));
+    assert_ok(bpcn_memory_write(s->memory, s->x, NULL, n, NULL));
     return s;
 }
 

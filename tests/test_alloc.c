@@ -85,7 +85,7 @@ static struct scene *scene_create(const struct shape *shape, bpcn_precision prec
     dice_normals_f32(&dice, ROWS * s->dim, 1, s->x);
     for (size_t j = 0; j < ROWS * s->dim; j++)
         s->known[j] = j % s->dim % 3 != 0;
-    assert_ok(bpcn_memory_write(s->memory, s->x, 2, NULL));
+    assert_ok(bpcn_memory_write(s->memory, s->x, NULL, 2, NULL));
     return s;
 }
 
@@ -101,7 +101,7 @@ static bpcn_status do_write(struct scene *s)
     bpcn_write_info_default(&info, sizeof info);
     info.rows = s->rows;
     info.codes = s->codes;
-    bpcn_status status = bpcn_memory_write(s->memory, s->x, 1, &info);
+    bpcn_status status = bpcn_memory_write(s->memory, s->x, NULL, 1, &info);
     assert_int_equal(info.written, status == BPCN_OK);
     return status;
 }
@@ -109,7 +109,7 @@ static bpcn_status do_write(struct scene *s)
 static bpcn_status do_write_adam(struct scene *s)
 {
     s->memory->contents.shard[0]->options.minimizer = BPCN_ADAM;
-    return bpcn_memory_write(s->memory, s->x, 1, NULL);
+    return bpcn_memory_write(s->memory, s->x, NULL, 1, NULL);
 }
 
 static bpcn_status do_delete(struct scene *s)
@@ -325,11 +325,11 @@ static void rows_written_before_the_failure_stay(void **state)
         bpcn_write_info_default(&info, sizeof info);
         asked = 0;
         failing_at = k;
-        bpcn_status status = bpcn_memory_write(s->memory, s->x, ROWS, &info);
+        bpcn_status status = bpcn_memory_write(s->memory, s->x, NULL, ROWS, &info);
         failing_at = 0;
         assert_true(status == BPCN_OK ? info.written == ROWS : status == BPCN_NO_MEMORY && info.written < ROWS);
         if (info.written > 0)
-            assert_ok(bpcn_memory_write(want->memory, s->x, info.written, NULL));
+            assert_ok(bpcn_memory_write(want->memory, s->x, NULL, info.written, NULL));
         struct snapshot *expected = snapshot_take(want->memory);
         assert_true(snapshot_same(expected, s->memory));
         partial += info.written > 0 && status != BPCN_OK;
@@ -357,7 +357,7 @@ static void a_long_write_survives_every_failed_allocation(void **state)
         size_t held = held_by(s);
         asked = 0;
         failing_at = k;
-        bpcn_status status = bpcn_memory_write(s->memory, x, MANY, &info);
+        bpcn_status status = bpcn_memory_write(s->memory, x, NULL, MANY, &info);
         failing_at = 0;
         failed = asked >= k;
         assert_true(status == BPCN_OK ? info.written == MANY : status == BPCN_NO_MEMORY && info.written < MANY);

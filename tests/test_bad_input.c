@@ -46,7 +46,7 @@ static int set_up(void **state)
     s->memory = make_memory(valid());
     dice_normals_f32(&dice, 2 * DIM, 1, s->x);
     memset(s->known, 1, sizeof s->known);
-    assert_ok(bpcn_memory_write(s->memory, s->x, 2, NULL));
+    assert_ok(bpcn_memory_write(s->memory, s->x, NULL, 2, NULL));
     s->before = snapshot_take(s->memory);
     *state = s;
     return 0;
@@ -304,17 +304,17 @@ static void write_refuses_bad_arguments(void **state)
     float x[2 * DIM] = {0};
     bpcn_write_info info;
     bpcn_write_info_default(&info, sizeof info);
-    refuses(s, "memory is NULL", bpcn_memory_write(NULL, s->x, 1, NULL));
-    refuses(s, "rows is NULL", bpcn_memory_write(s->memory, NULL, 1, NULL));
-    refuses(s, "no rows", bpcn_memory_write(s->memory, s->x, 0, NULL));
-    refuses(s, "too many", bpcn_memory_write(s->memory, s->x, SIZE_MAX, NULL));
-    refuses(s, "too many", bpcn_memory_write(s->memory, s->x, SIZE_MAX / sizeof(float) / DIM, NULL));
+    refuses(s, "memory is NULL", bpcn_memory_write(NULL, s->x, NULL, 1, NULL));
+    refuses(s, "rows is NULL", bpcn_memory_write(s->memory, NULL, NULL, 1, NULL));
+    refuses(s, "no rows", bpcn_memory_write(s->memory, s->x, NULL, 0, NULL));
+    refuses(s, "too many", bpcn_memory_write(s->memory, s->x, NULL, SIZE_MAX, NULL));
+    refuses(s, "too many", bpcn_memory_write(s->memory, s->x, NULL, SIZE_MAX / sizeof(float) / DIM, NULL));
     x[5] = nan_f;
-    refuses(s, "row 1, entry 1 is NaN", bpcn_memory_write(s->memory, x, 2, NULL));
+    refuses(s, "row 1, entry 1 is NaN", bpcn_memory_write(s->memory, x, NULL, 2, NULL));
     x[5] = -inf_f;
-    refuses(s, "row 1, entry 1 is infinite", bpcn_memory_write(s->memory, x, 2, NULL));
+    refuses(s, "row 1, entry 1 is infinite", bpcn_memory_write(s->memory, x, NULL, 2, NULL));
     info.size = 3;
-    refuses(s, "size", bpcn_memory_write(s->memory, s->x, 1, &info));
+    refuses(s, "size", bpcn_memory_write(s->memory, s->x, NULL, 1, &info));
 }
 
 static void delete_refuses_bad_arguments(void **state)

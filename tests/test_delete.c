@@ -50,9 +50,9 @@ static void check_delete_of_the_last(size_t particles, bpcn_precision precision,
     bpcn_stats stats = {.size = sizeof stats};
     bpcn_memory *m = empty(particles, precision, activation);
     pictures(&dice, STORED, x);
-    assert_ok(bpcn_memory_write(m, x, STORED - 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, STORED - 1, NULL));
     struct naive *before = naive_of(m);
-    assert_ok(bpcn_memory_write(m, x + (STORED - 1) * PICTURE, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x + (STORED - 1) * PICTURE, NULL, 1, NULL));
     struct naive *with = naive_of(m);
     assert_ok(bpcn_memory_delete(m, x + (STORED - 1) * PICTURE));
     struct naive *after = naive_of(m);
@@ -87,7 +87,7 @@ static void a_deleted_row_is_new_again_and_the_others_stay(void **state)
     double before[STORED], after[STORED];
     bpcn_memory *m = empty(1, BPCN_FLOAT32, BPCN_GELU);
     pictures(&dice, STORED, x);
-    assert_ok(bpcn_memory_write(m, x, STORED, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, STORED, NULL));
     assert_ok(bpcn_memory_score(m, x, NULL, STORED, before));
     assert_ok(bpcn_memory_delete(m, x + 2 * PICTURE));
     assert_ok(bpcn_memory_score(m, x, NULL, STORED, after));
@@ -112,7 +112,7 @@ static void a_row_never_written_is_refused_and_nothing_changes(void **state)
             assert_status(bpcn_memory_delete(m, x), BPCN_REFUSED); /* an empty memory holds nothing */
             assert_true(snapshot_same(before, m));
             snapshot_free(before);
-            assert_ok(bpcn_memory_write(m, x, STORED, NULL));
+            assert_ok(bpcn_memory_write(m, x, NULL, STORED, NULL));
             before = snapshot_take(m);
             for (size_t i = STORED; i < 2 * STORED; i++) {
                 assert_status(bpcn_memory_delete(m, x + i * PICTURE), BPCN_REFUSED);
@@ -131,7 +131,7 @@ static void a_row_can_be_deleted_as_often_as_it_was_written(void **state)
     float x[2 * PICTURE];
     bpcn_memory *m = empty(1, BPCN_FLOAT64, BPCN_GELU);
     pictures(&dice, 2, x);
-    assert_ok(bpcn_memory_write(m, x, 2, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 2, NULL));
     assert_ok(bpcn_memory_delete(m, x));
     struct snapshot *once = snapshot_take(m);
     assert_status(bpcn_memory_delete(m, x), BPCN_REFUSED);
@@ -153,8 +153,8 @@ static void delete_without_hidden_layers_is_exact(void **state)
     o.precision = BPCN_FLOAT64;
     bpcn_memory *m = make_memory(o), *two = make_memory(o);
     dice_normals_f32(&dice, 3 * D, 0.1, x); /* near each other: within the noise of what is predicted */
-    assert_ok(bpcn_memory_write(two, x, 2, NULL));
-    assert_ok(bpcn_memory_write(m, x, 3, NULL));
+    assert_ok(bpcn_memory_write(two, x, NULL, 2, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 3, NULL));
     assert_ok(bpcn_memory_delete(m, x + 2 * D));
     assert_ok(bpcn_memory_get_weights(two, 0, wa));
     assert_ok(bpcn_memory_get_weights(m, 0, wb));

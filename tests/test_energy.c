@@ -324,7 +324,7 @@ static void float32_resolves_a_thousandth_at_the_papers_scale(void **state)
     double energy[N], exact[N];
     bpcn_memory *m = make_memory(network(PICTURE, 2, wide_hidden));
     pictures(&dice, N, x);
-    assert_ok(bpcn_memory_write(m, x, N, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, N, NULL));
     assert_ok(bpcn_memory_infer(m, x, NULL, N, NULL, codes, NULL));
     struct naive *naive = naive_of(m);
     bpcn_memory *wide = widened(naive);

@@ -24,7 +24,7 @@ static bpcn_memory *filled(size_t particles, bpcn_precision precision, float *x)
     o.seed = 5;
     bpcn_memory *m = make_memory(o);
     pictures(&dice, STORED, x);
-    assert_ok(bpcn_memory_write(m, x, STORED, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, STORED, NULL));
     return m;
 }
 
@@ -201,7 +201,7 @@ static void discount_follows_its_formula_and_moves_nothing(void **state)
     o.sigma_w = 1.5;
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 4, x);
-    assert_ok(bpcn_memory_write(m, x, 4, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 4, NULL));
     assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, mean, u));
     assert_ok(bpcn_memory_get_top(m, 0, 0, NULL, &before));
     assert_ok(bpcn_memory_discount(m, beta));

@@ -314,7 +314,7 @@ static struct full_scene *full_scene_create(uint64_t seed, int columns)
         s->known[j] = columns ? j % PICTURE / 3 % 8 < 2 : dice_uniform(&dice) < 0.25;
     s->memory = make_memory(o);
     info.codes = s->codes;
-    assert_ok(bpcn_memory_write(s->memory, s->x, FULL, &info));
+    assert_ok(bpcn_memory_write(s->memory, s->x, NULL, FULL, &info));
     return s;
 }
 

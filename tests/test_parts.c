@@ -54,8 +54,8 @@ static bpcn_memory *create(const bpcn_options *o)
 static void fill(bpcn_memory *whole, bpcn_memory **part)
 {
     for (size_t i = 0; i < ROWS; i++) {
-        assert_int_equal(bpcn_memory_write(whole, row(i), 1, NULL), BPCN_OK);
-        assert_int_equal(bpcn_memory_write(part[i / WIDTH % PARTS], row(i), 1, NULL), BPCN_OK);
+        assert_int_equal(bpcn_memory_write(whole, row(i), NULL, 1, NULL), BPCN_OK);
+        assert_int_equal(bpcn_memory_write(part[i / WIDTH % PARTS], row(i), NULL, 1, NULL), BPCN_OK);
     }
 }
 
@@ -90,7 +90,7 @@ static void forgetting_all_restores_the_prior_of_the_number_in_the_whole(void **
     (void)state;
     bpcn_options second = part_options(1);
     bpcn_memory *written = create(&second), *empty = create(&second);
-    assert_int_equal(bpcn_memory_write(written, row(0), 1, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(written, row(0), NULL, 1, NULL), BPCN_OK);
     assert_int_equal(bpcn_memory_forget(written, 1), BPCN_OK);
     same_shard(written, 0, empty, 0);
     bpcn_memory_free(written);
@@ -136,7 +136,7 @@ static void the_density_of_the_only_shard_is_that_of_the_memory(void **state)
     bpcn_memory *m = create(&o);
     float answer[DIM];
     bpcn_read_info info;
-    assert_int_equal(bpcn_memory_write(m, row(0), 1, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(m, row(0), NULL, 1, NULL), BPCN_OK);
     assert_int_equal(bpcn_memory_read(m, row(0), NULL, 1, NULL, answer, &info), BPCN_OK);
     assert_memory_equal(&info.shard_density, &info.log_density, sizeof info.log_density);
     bpcn_memory_free(m);
@@ -161,8 +161,8 @@ static void a_file_keeps_the_place_in_the_whole(void **state)
     assert_int_equal(bpcn_memory_save(written, path), BPCN_OK);
     assert_int_equal(bpcn_memory_load(path, &loaded), BPCN_OK);
     for (size_t i = 0; i < 2 * WIDTH; i++) { /* into a shard that begins after loading, too */
-        assert_int_equal(bpcn_memory_write(written, row(i), 1, NULL), BPCN_OK);
-        assert_int_equal(bpcn_memory_write(loaded, row(i), 1, NULL), BPCN_OK);
+        assert_int_equal(bpcn_memory_write(written, row(i), NULL, 1, NULL), BPCN_OK);
+        assert_int_equal(bpcn_memory_write(loaded, row(i), NULL, 1, NULL), BPCN_OK);
     }
     same_shard(written, 0, loaded, 0);
     same_shard(written, 1, loaded, 1);

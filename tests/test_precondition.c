@@ -91,7 +91,7 @@ static struct scene *scene_create(struct weighing weighing, size_t every)
     bpcn_options o = network(DIM, LAYERS, widths);
     o.precision = BPCN_FLOAT32;
     s->memory = make_memory(o);
-    assert_ok(bpcn_memory_write(s->memory, x, 6, NULL));
+    assert_ok(bpcn_memory_write(s->memory, x, NULL, 6, NULL));
     const struct model *model = s->memory->contents.shard[0];
     const float *mean = model->particles[0].layer[0].mean;
     for (size_t i = 0; i < WIDTH; i++)

@@ -234,7 +234,7 @@ static void view_free(struct view *v)
 
 static void do_write(struct gallery *s)
 {
-    assert_ok(bpcn_memory_write(s->memory, s->unseen, 2, NULL));
+    assert_ok(bpcn_memory_write(s->memory, s->unseen, NULL, 2, NULL));
 }
 
 static void do_delete(struct gallery *s)
@@ -355,7 +355,7 @@ static void after_a_change_that_was_taken_back_a_read_is_that_of_a_fresh_copy(vo
     bpcn_options o = options_of(THROUGH_G, BPCN_GELU, BPCN_FLOAT32, 2);
     struct gallery *s = gallery_of(o, STORED, 8);
     bpcn_memory *m = create_file(scratch("spoilt"), &o, BPCN_SYNC_MANUAL);
-    assert_ok(bpcn_memory_write(m, s->x, STORED, NULL));
+    assert_ok(bpcn_memory_write(m, s->x, NULL, STORED, NULL));
     struct view before = view_of(m, s->x);
     spoil(m);
     assert_status(bpcn_memory_discount(m, 0.1), BPCN_NUMERIC);
@@ -363,7 +363,7 @@ static void after_a_change_that_was_taken_back_a_read_is_that_of_a_fresh_copy(vo
     assert_true(same_view(&before, &after));
     view_free(&before);
     view_free(&after);
-    assert_ok(bpcn_memory_write(m, s->unseen, 2, NULL)); /* and it goes on */
+    assert_ok(bpcn_memory_write(m, s->unseen, NULL, 2, NULL)); /* and it goes on */
     after = check_fresh(m, s->x, "a write after that");
     view_free(&after);
     bpcn_memory_free(m);
@@ -377,7 +377,7 @@ static void live(bpcn_memory *m, const struct gallery *s, int read_between)
 {
     enum { WRITES = 3 * STORED };
     for (size_t i = 0; i < WRITES; i++) {
-        assert_ok(bpcn_memory_write(m, (i < STORED ? s->unseen : s->x) + i % STORED * PICTURE, 1, NULL));
+        assert_ok(bpcn_memory_write(m, (i < STORED ? s->unseen : s->x) + i % STORED * PICTURE, NULL, 1, NULL));
         if (read_between) {
             struct view v = view_of(m, s->x);
             view_free(&v);
@@ -424,11 +424,11 @@ static void check_rows_one_by_one(int shape, bpcn_activation activation, bpcn_pr
     bpcn_write_info_default(&info, sizeof info);
     info.rows = rows;
     info.codes = codes;
-    assert_ok(bpcn_memory_write(s->memory, s->unseen, STORED, &info));
+    assert_ok(bpcn_memory_write(s->memory, s->unseen, NULL, STORED, &info));
     info.rows = &one;
     info.codes = codes_one;
     for (size_t i = 0; i < STORED; i++) {
-        assert_ok(bpcn_memory_write(twin->memory, s->unseen + i * PICTURE, 1, &info));
+        assert_ok(bpcn_memory_write(twin->memory, s->unseen + i * PICTURE, NULL, 1, &info));
         assert_memory_equal(&one, &rows[i], sizeof one);
         assert_memory_equal(codes_one, codes + i * code, code * sizeof *codes);
     }
@@ -603,7 +603,7 @@ static void find_out(bpcn_memory *m, const struct gallery *s, struct findings *f
 {
     f->before = f->after = (struct reader){.scene = s, .memory = m};
     read_masks(&f->before);
-    if (bpcn_memory_write(m, s->unseen, 2, NULL) != BPCN_OK)
+    if (bpcn_memory_write(m, s->unseen, NULL, 2, NULL) != BPCN_OK)
         f->before.status = BPCN_INVALID;
     read_masks(&f->after);
     f->sum = state_sum(m);
@@ -683,7 +683,7 @@ static void a_forked_child_may_free_its_copy_unused(void **state)
         _exit(0);
     }
     check_ended_well(pid);
-    assert_ok(bpcn_memory_write(s->memory, s->unseen, 1, NULL));
+    assert_ok(bpcn_memory_write(s->memory, s->unseen, NULL, 1, NULL));
     gallery_free(s);
 }
 
@@ -701,7 +701,7 @@ static void change_at_random(bpcn_memory *m, const float *x, struct dice *dice, 
     bpcn_status status = BPCN_OK;
     int wrote = 0;
     if (which < 0.6) {
-        status = bpcn_memory_write(m, x + life->written++ * PICTURE, 1, NULL);
+        status = bpcn_memory_write(m, x + life->written++ * PICTURE, NULL, 1, NULL);
         wrote = 1;
     } else if (which < 0.85 && life->deleted < life->written) {
         status = bpcn_memory_delete(m, x + life->deleted++ * PICTURE);
@@ -772,7 +772,7 @@ static void a_lone_row_of_a_wide_network_does_not_wait_for_what_only_many_pay_fo
     dice_normals_f32(&dice, ROWS_READ * ENTRIES, 0.5, x);
     for (size_t j = 0; j < ENTRIES; j++)
         known[j] = j % 3 != 0;
-    assert_ok(bpcn_memory_write(m, x, ROWS_READ, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, ROWS_READ, NULL));
     assert_ok(bpcn_memory_get_stats(m, &stats));
     held[0] = stats.prepared_bytes;
     for (size_t i = 0; i < ROWS_READ; i++) { /* the same row, again and again */

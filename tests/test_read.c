@@ -388,7 +388,7 @@ static void two_threads_in_the_library_give_the_same_bits_every_time(void **stat
     dice_normals_f32(&dice, N * D, 0.5, x);
     for (size_t t = 0; t < TIMES; t++) {
         bpcn_memory *m = make_memory(o);
-        assert_ok(bpcn_memory_write(m, x, N, NULL));
+        assert_ok(bpcn_memory_write(m, x, NULL, N, NULL));
         assert_ok(bpcn_memory_read(m, x, NULL, N, NULL, out + t * N * D, NULL));
         if (t == 0)
             first = snapshot_take(m);

@@ -37,7 +37,7 @@ static void one_shard_is_the_memory_as_it_was_before_there_were_shards(void **st
     size_t n, m;
     float out[6 * PICTURE], again[6 * PICTURE];
     bpcn_read_info info[6], same[6];
-    assert_ok(bpcn_memory_write(one, g->x, 6, NULL)); /* more than shard_rows: there is nowhere else */
+    assert_ok(bpcn_memory_write(one, g->x, NULL, 6, NULL)); /* more than shard_rows: there is nowhere else */
     for (bpcn_memory *it = one; it != NULL; it = it == one ? g->memory : NULL) {
         assert_ok(bpcn_memory_delete(it, g->x + 5 * PICTURE));
         assert_ok(bpcn_memory_forget(it, 0.01));
@@ -94,7 +94,7 @@ static void rows_go_to_one_shard_after_the_other(void **state)
     assert_int_equal(stats_of(m).shards, 1); /* shard 0 is there from the start */
     for (size_t i = 0; i < MOST * ROWS; i++) {
         info.rows = rows + i;
-        assert_ok(bpcn_memory_write(m, x + i * PICTURE, 1, &info));
+        assert_ok(bpcn_memory_write(m, x + i * PICTURE, NULL, 1, &info));
         assert_int_equal(rows[i].shard, i / ROWS);
         assert_int_equal(stats_of(m).shards, i / ROWS + 1);
         assert_int_equal(stats_of(m).open_shard, i / ROWS);
@@ -171,7 +171,7 @@ static void rows_may_be_written_in_calls_of_any_length(void **state)
     bpcn_memory *m = make_memory(narrow(MOST, BPCN_RECYCLE));
     size_t all = (MOST + 2) * ROWS;
     for (size_t i = 0, n = 1; i < all; i += n, n = n % 7 + 1)
-        assert_ok(bpcn_memory_write(m, together->x + i * PICTURE, n < all - i ? n : all - i, NULL));
+        assert_ok(bpcn_memory_write(m, together->x + i * PICTURE, NULL, n < all - i ? n : all - i, NULL));
     struct snapshot *s = snapshot_take(together->memory);
     assert_true(snapshot_same(s, m));
     snapshot_free(s);
@@ -188,7 +188,7 @@ static void a_shard_takes_memory_when_it_is_first_written(void **state)
     size_t each = 0, most = stats_of(m).bytes_most;
     for (size_t i = 0; i < 2 * MOST * ROWS; i++) {
         size_t before = stats_of(m).bytes;
-        assert_ok(bpcn_memory_write(m, g->x + i * PICTURE, 1, NULL));
+        assert_ok(bpcn_memory_write(m, g->x + i * PICTURE, NULL, 1, NULL));
         size_t grown = stats_of(m).bytes - before;
         if (i > 0 && i % ROWS == 0 && i < MOST * ROWS) {
             each = each > 0 ? each : grown;
@@ -230,7 +230,7 @@ static void recycling_empties_the_oldest_shard_and_touches_no_other(void **state
     float x[9 * ROWS * PICTURE];
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 9 * ROWS, x);
-    assert_ok(bpcn_memory_write(m, x, 3 * ROWS, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 3 * ROWS, NULL));
     for (size_t round = 3; round < 9; round++) {
         size_t oldest = round % 3;
         bpcn_memory *own[3];
@@ -239,7 +239,7 @@ static void recycling_empties_the_oldest_shard_and_touches_no_other(void **state
         for (size_t i = 0; i < ROWS; i++) {
             uint64_t rows[3];
             size_t begun;
-            assert_ok(bpcn_memory_write(m, x + (round * ROWS + i) * PICTURE, 1, NULL));
+            assert_ok(bpcn_memory_write(m, x + (round * ROWS + i) * PICTURE, NULL, 1, NULL));
             assert_ok(bpcn_memory_get_shards(m, rows, 3, &begun));
             assert_int_equal(rows[oldest], i + 1);
             assert_int_equal(stats_of(m).open_shard, oldest);
@@ -277,14 +277,14 @@ static void a_full_memory_that_refuses_changes_nothing_and_keeps_the_rows_before
     memcpy(x, full->x, sizeof x); /* and those unseen after them */
     bpcn_write_info_default(&info, sizeof info);
     info.rows = rows;
-    assert_status(bpcn_memory_write(m, x, 3 * ROWS, &info), BPCN_FULL);
+    assert_status(bpcn_memory_write(m, x, NULL, 3 * ROWS, &info), BPCN_FULL);
     assert_non_null(strstr(bpcn_error(), "full"));
     assert_string_equal(bpcn_status_name(BPCN_FULL), "full");
     assert_int_equal(info.written, 2 * ROWS);
     assert_int_equal(rows[2 * ROWS - 1].shard, 1);
     struct snapshot *s = snapshot_take(full->memory);
     assert_true(snapshot_same(s, m));
-    assert_status(bpcn_memory_write(m, x, 1, &info), BPCN_FULL);
+    assert_status(bpcn_memory_write(m, x, NULL, 1, &info), BPCN_FULL);
     assert_int_equal(info.written, 0);
     assert_true(snapshot_same(s, m));
     assert_ok(bpcn_memory_forget(m, 0)); /* all but writing goes on */
@@ -304,7 +304,7 @@ static void a_row_is_deleted_from_the_shard_that_has_it(void **state)
         struct gallery *g = gallery_of(shape(s), N, 50);
         for (size_t i = 1; i < N; i += 5) {
             bpcn_memory *before = make_memory(shape(s));
-            assert_ok(bpcn_memory_write(before, g->x, N, NULL));
+            assert_ok(bpcn_memory_write(before, g->x, NULL, N, NULL));
             struct snapshot *now = snapshot_take(g->memory);
             snapshot_restore(now, before);
             double there, gone;
@@ -381,18 +381,18 @@ static void the_minimiser_is_of_all_shards_and_of_those_to_come(void **state)
     float x[2 * ROWS * PICTURE];
     struct dice dice = {54};
     pictures(&dice, 2 * ROWS, x);
-    assert_ok(bpcn_memory_write(made->memory, x, 1, NULL)); /* shard 1 begins before, there after */
+    assert_ok(bpcn_memory_write(made->memory, x, NULL, 1, NULL)); /* shard 1 begins before, there after */
     for (struct gallery *g = set; g != NULL; g = g == set ? made : NULL)
         assert_ok(bpcn_memory_set_minimizer(g->memory, BPCN_ADAM));
-    assert_ok(bpcn_memory_write(set->memory, x, 2 * ROWS, NULL));
-    assert_ok(bpcn_memory_write(made->memory, x + PICTURE, 2 * ROWS - 1, NULL));
+    assert_ok(bpcn_memory_write(set->memory, x, NULL, 2 * ROWS, NULL));
+    assert_ok(bpcn_memory_write(made->memory, x + PICTURE, NULL, 2 * ROWS - 1, NULL));
     assert_true(same_shard(set->memory, 0, made->memory, 0));
     assert_false(same_shard(set->memory, 1, made->memory, 1)); /* its first row was found otherwise */
     assert_true(same_shard(set->memory, 2, made->memory, 2));
     bpcn_options own = shard_options(&adam, 2);
     own.shards = 1;
     bpcn_memory *m = make_memory(own);
-    assert_ok(bpcn_memory_write(m, x + ROWS * PICTURE, ROWS, NULL));
+    assert_ok(bpcn_memory_write(m, x + ROWS * PICTURE, NULL, ROWS, NULL));
     assert_true(same_shard(set->memory, 2, m, 0));
     struct answered r = answers_of(set->memory, x, NULL, ROWS, NULL);
     for (size_t i = 0; i < ROWS; i++)
@@ -409,7 +409,7 @@ static void parameters_are_those_of_the_shard_named(void **state)
     struct gallery *g = gallery_of(shape(2), 2 * ROWS, 55);
     bpcn_memory *m = g->memory, *as_it_was = make_memory(shape(2));
     double mean[PICTURE * 16], u[16 * 16], top[12], variance, weights[2] = {0.25, 0.75};
-    assert_ok(bpcn_memory_write(as_it_was, g->x, 2 * ROWS, NULL));
+    assert_ok(bpcn_memory_write(as_it_was, g->x, NULL, 2 * ROWS, NULL));
     for (size_t shard = 2; shard <= MOST; shard += MOST - 2) { /* one that has not begun, one that never will */
         struct snapshot *before = snapshot_take(m);
         assert_ok(bpcn_memory_get_layer(m, 1, 0, 0, mean, u));
@@ -488,7 +488,7 @@ static void a_memory_of_shards_comes_back_from_its_file_to_the_bit(void **state)
         unlink(path);
         bpcn_memory *m = opened(path, &o), *copy = NULL;
         bpcn_file_info info = {.size = sizeof info};
-        assert_ok(bpcn_memory_write(m, g->x, n, NULL));
+        assert_ok(bpcn_memory_write(m, g->x, NULL, n, NULL));
         for (bpcn_memory *it = m; it != NULL; it = it == m ? g->memory : NULL) {
             assert_ok(bpcn_memory_delete(it, g->x + (n - 1) * PICTURE));
             assert_ok(bpcn_memory_discount(it, 0.01));
@@ -499,7 +499,7 @@ static void a_memory_of_shards_comes_back_from_its_file_to_the_bit(void **state)
         assert_ok(bpcn_memory_get_file(m, &info));
         assert_int_equal(info.version, 2);
         if (o.when_full == BPCN_REFUSE)
-            assert_status(bpcn_memory_write(m, g->x, 1, NULL), BPCN_FULL);
+            assert_status(bpcn_memory_write(m, g->x, NULL, 1, NULL), BPCN_FULL);
         assert_ok(bpcn_memory_close(m));
         m = opened(path, NULL); /* by its log */
         check_same(want, m, &o);

@@ -293,7 +293,7 @@ static struct mixture mixture_of(bpcn_options o)
         bpcn_options own = shard_options(&o, k);
         own.shards = 1;
         m.own[k] = make_memory(own);
-        assert_ok(bpcn_memory_write(m.own[k], m.g->x + k * ROWS * PICTURE, rows, NULL));
+        assert_ok(bpcn_memory_write(m.own[k], m.g->x + k * ROWS * PICTURE, NULL, rows, NULL));
         m.share[k] = (double)rows / ALL;
     }
     return m;

@@ -91,7 +91,7 @@ static bpcn_status hand_over(size_t i, bpcn_memory *m, union guarded *g)
     case 1:
         return bpcn_memory_read(m, row, NULL, 1, &g->read, out, NULL);
     case 2:
-        return bpcn_memory_write(m, row, 1, &g->write);
+        return bpcn_memory_write(m, row, NULL, 1, &g->write);
     default:
         status = bpcn_memory_open(scratch("sizes"), &g->open, &made);
     }
@@ -259,7 +259,7 @@ static void elements_of_arrays_have_their_size_for_ever_and_zeros_in_reserve(voi
     memset(info, GUARD, sizeof info);
     make_row(1, 10, rows);
     write.rows = became;
-    assert_int_equal(bpcn_memory_write(m, rows, 2, &write), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(m, rows, NULL, 2, &write), BPCN_OK);
     assert_int_equal(bpcn_memory_read(m, rows, NULL, 2, NULL, out, info), BPCN_OK);
     for (size_t i = 0; i < 2; i++) {
         assert_true(zero(became[i].reserved, sizeof became[i].reserved));

@@ -24,7 +24,7 @@ static void change_all_kinds(bpcn_memory *m)
         assert_int_equal(write_row(m, i), BPCN_OK);
     for (size_t i = 0; i < 3; i++)
         make_row(10 + i, dim, rows + i * dim);
-    assert_int_equal(bpcn_memory_write(m, rows, 3, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(m, rows, NULL, 3, NULL), BPCN_OK);
     for (size_t i = 0; i < 3; i++)
         make_row(20 + i, dim, rows + i * dim);
     assert_int_equal(write_together(m, rows, 3), BPCN_OK);
@@ -333,7 +333,7 @@ static void damaged_record_of_a_batch_never_synced_is_a_torn_end(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++)
         make_row(i, 5, rows + 5 * i);
-    assert_int_equal(bpcn_memory_write(m, rows, 3, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(m, rows, NULL, 3, NULL), BPCN_OK);
     bpcn_memory_free(m);
     unsigned char *bytes = read_whole(scratch("batch"), &n);
     bytes[n - 200] ^= 1;
@@ -469,7 +469,7 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
     bpcn_memory *m = create_file(scratch("spoilt"), &o, BPCN_SYNC_EACH);
     assert_int_equal(write_row(m, 1), BPCN_OK);
     uint32_t before = state_sum(m);
-    bpcn_status status = bpcn_memory_write(m, row, 1, &info);
+    bpcn_status status = bpcn_memory_write(m, row, NULL, 1, &info);
     if (status != BPCN_OK) { /* refused before or taken back after: the same for the caller */
         assert_int_equal(status, BPCN_NUMERIC);
         assert_int_equal(info.written, 0);

@@ -58,7 +58,7 @@ static void check_report(bpcn_precision precision, bpcn_minimizer minimizer)
         bpcn_write_info_default(&info, sizeof info);
         info.rows = &row;
         info.codes = codes;
-        assert_ok(bpcn_memory_write(m, x + i * PICTURE, 1, &info));
+        assert_ok(bpcn_memory_write(m, x + i * PICTURE, NULL, 1, &info));
         double energy = energies_at(before, x + i * PICTURE, codes, log_term), sum = 0;
         size_t best = 0;
         /* float32 energies carry roundings of 6e-8 of terms of size 1e4 */
@@ -114,7 +114,7 @@ static void weights_follow_the_evidence_exactly_without_hidden_layers(void **sta
         }
         sum += want[k];
     }
-    assert_ok(bpcn_memory_write(m, x, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, NULL));
     assert_ok(bpcn_memory_get_weights(m, 0, got));
     for (size_t k = 0; k < N; k++)
         assert_near(got[k], want[k] / sum, 1e-12); /* roundings of exp and log */
@@ -133,7 +133,7 @@ static void known_things_have_less_energy_than_new_ones(void **state)
     pictures(&dice, 1, x);
     for (size_t i = 0; i < 3; i++) {
         info.rows = &rows[i];
-        assert_ok(bpcn_memory_write(m, x, 1, &info));
+        assert_ok(bpcn_memory_write(m, x, NULL, 1, &info));
     }
     assert_true(rows[1].energy < rows[0].energy - 100); /* 192 entries, each a few nats cheaper */
     assert_true(rows[2].energy < rows[1].energy);
@@ -151,10 +151,10 @@ static void rows_written_together_equal_rows_written_one_by_one(void **state)
     bpcn_write_info info;
     bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, ROWS, x);
-    assert_ok(bpcn_memory_write(together, x, ROWS, &info));
+    assert_ok(bpcn_memory_write(together, x, NULL, ROWS, &info));
     assert_int_equal(info.written, ROWS);
     for (size_t i = 0; i < ROWS; i++)
-        assert_ok(bpcn_memory_write(apart, x + i * PICTURE, 1, NULL));
+        assert_ok(bpcn_memory_write(apart, x + i * PICTURE, NULL, 1, NULL));
     struct snapshot *s = snapshot_take(together);
     assert_true(snapshot_same(s, apart));
     snapshot_free(s);
@@ -178,10 +178,10 @@ static void check_many(bpcn_precision precision, int resample)
     bpcn_memory *a = make_memory(o), *b = make_memory(o);
     pictures(&dice, ROWS, x);
     info.rows = together;
-    assert_ok(bpcn_memory_write(a, x, ROWS, &info));
+    assert_ok(bpcn_memory_write(a, x, NULL, ROWS, &info));
     for (size_t i = 0; i < ROWS; i++) {
         info.rows = &apart[i];
-        assert_ok(bpcn_memory_write(b, x + i * PICTURE, 1, &info));
+        assert_ok(bpcn_memory_write(b, x + i * PICTURE, NULL, 1, &info));
         assert_true(together[i].converged && apart[i].converged);
         /* each stops within some 1e-4 nats of its minimum, and later rows inherit that */
         assert_near(together[i].energy, apart[i].energy, 0.05);
@@ -251,7 +251,7 @@ static void stats_count_and_the_memory_never_grows(void **state)
     bpcn_memory *m = make_memory(small_network(3));
     pictures(&dice, 4, x);
     assert_ok(bpcn_memory_get_stats(m, &empty));
-    assert_ok(bpcn_memory_write(m, x, 4, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 4, NULL));
     assert_ok(bpcn_memory_forget(m, 0));
     assert_ok(bpcn_memory_forget(m, 0.01));
     assert_ok(bpcn_memory_get_stats(m, &full));
@@ -282,8 +282,8 @@ static void check_resampling(uint64_t seed, size_t *resampled)
     o.resample = 1;
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 1, x);
-    assert_ok(bpcn_memory_write(plain, x, 1, NULL));
-    assert_ok(bpcn_memory_write(m, x, 1, NULL));
+    assert_ok(bpcn_memory_write(plain, x, NULL, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, NULL));
     assert_ok(bpcn_memory_get_weights(plain, 0, weights));
     assert_ok(bpcn_memory_get_weights(m, 0, after));
     size_t copies[N] = {0};
@@ -335,7 +335,7 @@ static void even_weights_are_not_resampled(void **state)
         mean[0] = 0.1 * (double)k; /* nearly equal evidence */
         assert_ok(bpcn_memory_set_top(m, 0, k, mean, 1));
     }
-    assert_ok(bpcn_memory_write(m, x, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, NULL));
     assert_ok(bpcn_memory_get_weights(m, 0, weights));
     for (size_t k = 0; k < N; k++) {
         assert_int_equal(m->contents.shard[0]->particles[k].origin, k);
@@ -360,7 +360,7 @@ static void forgetting_after_resampling_returns_to_the_ancestors_prior(void **st
     const struct particle *ancestor = &fresh->contents.shard[0]->particles[2];
     pictures(&dice, 1, x);
     assert_ok(bpcn_memory_set_weights(m, 0, weights));
-    assert_ok(bpcn_memory_write(m, x, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, NULL));
     assert_ok(bpcn_memory_forget(m, 1));
     for (size_t k = 0; k < N; k++) {
         const struct particle *p = &m->contents.shard[0]->particles[k];
@@ -383,11 +383,11 @@ static void a_bad_row_stops_the_write_before_it_begins(void **state)
     bpcn_memory *m = make_memory(small_network(2));
     bpcn_write_info_default(&info, sizeof info);
     pictures(&dice, 3, x);
-    assert_ok(bpcn_memory_write(m, x, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, NULL));
     struct snapshot *before = snapshot_take(m);
     x[2 * PICTURE + 17] = NAN;
     info.written = 99;
-    assert_status(bpcn_memory_write(m, x, 3, &info), BPCN_INVALID);
+    assert_status(bpcn_memory_write(m, x, NULL, 3, &info), BPCN_INVALID);
     assert_int_equal(info.written, 0);
     assert_string_equal(bpcn_error(), "row 2, entry 17 is NaN");
     assert_true(snapshot_same(before, m));
@@ -424,11 +424,11 @@ static int huge_breaks(bpcn_activation activation, bpcn_precision precision, flo
     o.precision = precision;
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 2, x);
-    assert_ok(bpcn_memory_write(m, x, 1, NULL));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, NULL));
     struct snapshot *before = snapshot_take(m);
     for (size_t j = PICTURE; j < 2 * PICTURE; j++)
         x[j] = size * x[j];
-    bpcn_status status = bpcn_memory_write(m, x + PICTURE, 1, NULL);
+    bpcn_status status = bpcn_memory_write(m, x + PICTURE, NULL, 1, NULL);
     int finite = parameters_are_finite(m), unchanged = snapshot_same(before, m);
     int refused = status == BPCN_NUMERIC || status == BPCN_INVALID;
     int broken = !(status == BPCN_OK ? finite : refused && unchanged);
@@ -468,7 +468,7 @@ static void a_row_that_is_too_large_stops_the_write_before_it_starts(void **stat
     pictures(&dice, ROWS, x);
     x[3 * PICTURE + 7] = 2e15f;
     struct snapshot *s = snapshot_take(m);
-    assert_status(bpcn_memory_write(m, x, ROWS, &info), BPCN_INVALID);
+    assert_status(bpcn_memory_write(m, x, NULL, ROWS, &info), BPCN_INVALID);
     assert_non_null(strstr(bpcn_error(), "row 3, entry 7 is too large"));
     assert_int_equal(info.written, 0);
     assert_true(snapshot_same(s, m));
@@ -492,14 +492,14 @@ static void adam_takes_no_more_steps_than_it_is_allowed(void **state)
     bpcn_memory *m = make_memory(o);
     pictures(&dice, 1, x);
     info.rows = &row;
-    assert_ok(bpcn_memory_write(m, x, 1, &info));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, &info));
     assert_int_equal(row.evaluations, 8); /* and one more to know the energy it ended at */
     assert_int_equal(row.converged, 0);   /* 7 steps of 0.01 do not come to rest */
     bpcn_memory_free(m);
     o.adam_steps = 500;
     o.adam_stop = 1e6; /* anything is rest: stops at the second step */
     m = make_memory(o);
-    assert_ok(bpcn_memory_write(m, x, 1, &info));
+    assert_ok(bpcn_memory_write(m, x, NULL, 1, &info));
     assert_int_equal(row.converged, 1);
     assert_int_equal(row.evaluations, 3);
     bpcn_memory_free(m);

@@ -156,7 +156,8 @@ static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, bpcn_wri
     return status;
 }
 
-bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpcn_write_info *info)
+bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
+                              bpcn_write_info *info)
 {
     bpcn_write_info full;
     bpcn_write_info_default(&full, sizeof full);
@@ -165,6 +166,8 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, size_t n, bpc
         return status;
     full.written = 0;
     full.evaluations = 0;
+    if (known != NULL)
+        return fail(BPCN_INVALID, "rows of which not all is known cannot be written");
     status = check_input(memory, x, NULL, n);
     if (status == BPCN_OK)
         status = write_rows(memory, x, n, &full);
