@@ -52,7 +52,9 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
         return 0;
     float *answer = calloc(rows * dim, sizeof *answer);
     unsigned char *all = malloc(rows * dim);
-    if (all != NULL)
+    if (all != NULL && batch->known != NULL)
+        memcpy(all, batch->known + first * dim, rows * dim);
+    else if (all != NULL)
         memset(all, 1, rows * dim);
     int failed = 0;
     if (answer == NULL || all == NULL)
@@ -66,6 +68,13 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     return failed;
 }
 
+/* What is known of rows: NULL where that is everything. */
+static const unsigned char *known_of(const struct batch *batch, size_t first, size_t count, size_t dim)
+{
+    const unsigned char *known = batch->known ? batch->known + first * dim : NULL;
+    return known != NULL && memchr(known, 0, count * dim) != NULL ? known : NULL;
+}
+
 static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
 
 static void tell_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
@@ -75,7 +84,8 @@ static void tell_row(struct writing *w, const struct batch *batch, size_t row, c
         familiarity = fmax(familiarity, w->known[row - w->ahead]);
     w->written++;
     w->familiar += familiarity >= 0.5;
-    probes_add(&w->probes, batch->x + row * w->options.dim);
+    if (known_of(batch, row, 1, w->options.dim) == NULL)
+        probes_add(&w->probes, batch->x + row * w->options.dim);
     if (w->file.say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
@@ -96,7 +106,8 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     char name[4096];
     bpcn_status status = fading_step(&w->fading, &w->file);
     if (status == BPCN_OK)
-        status = memfile_write(&w->file, batch->x + first * w->options.dim, count, became, &written);
+        status = memfile_write(&w->file, batch->x + first * w->options.dim,
+                               known_of(batch, first, count, w->options.dim), count, became, &written);
     for (size_t i = 0; i < written; i++)
         tell_row(w, batch, first + i, &became[i]);
     if (status == BPCN_OK)
@@ -108,13 +119,13 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
 
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
-    const struct fields *fields = &w->file.remark.fields;
+    const fmt_schema *fields = &w->file.remark.fields;
     size_t before = w->written, most = memfile_write_most(&w->file);
     most = w->fading.beta != 0 ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
-            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->field[f].name,
-                             fields->field[f].name);
+            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->column[f].name,
+                             fields->column[f].name);
     for (size_t i = 0; i < batch->rows; i += most) {
         size_t expected = input_expected(input), left = batch->rows - i;
         if (interrupted())

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NOTE_MOST = FIELDS_TEXT_MOST + 256 };
 static const double seconds_between_syncs = 1;
 
 /* The library's sentence, after the file's name unless it has it. */
@@ -30,11 +29,11 @@ int memfile_error(const struct memfile *file)
 static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
 {
     char note[NOTE_MOST];
-    remark_format(remark, note, sizeof note);
-    return bpcn_memory_set_note(memory, note, strlen(note));
+    int failed = remark_format(remark, note, sizeof note); /* too long: the library's sentence says what is allowed */
+    return bpcn_memory_set_note(memory, note, failed ? BPCN_MAX_NOTE + 1 : strlen(note));
 }
 
-int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields, bool force)
+int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const fmt_schema *fields, bool force)
 {
     struct stat st;
     struct remark remark = {.fields = *fields, .fullness = memory_fullness(memory)};
@@ -55,7 +54,7 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
 
 const struct option memfile_create_list[] = {{NULL, 0, NULL, 0}};
 
-int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
+int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
                    bool force, size_t files)
 {
     bpcn_memory *memory;
@@ -122,6 +121,7 @@ void memfile_close(struct memfile *file)
 {
     bpcn_memory_free(file->memory);
     file->memory = NULL;
+    fmt_schema_free(&file->remark.fields);
 }
 
 bpcn_status memfile_options(const struct memfile *file, bpcn_options *options)
@@ -160,12 +160,13 @@ double memfile_fullness(const struct memfile *file)
     return memory_fullness(file->memory);
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *rows, size_t *written)
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          bpcn_write_row *rows, size_t *written)
 {
     bpcn_write_info info;
     bpcn_write_info_default(&info, sizeof info);
     info.rows = rows;
-    bpcn_status status = bpcn_memory_write(file->memory, x, NULL, n, &info);
+    bpcn_status status = bpcn_memory_write(file->memory, x, known, n, &info);
     *written = info.written;
     return status;
 }
@@ -209,6 +210,7 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
     if (failed)
         return failed;
     head->remark = file.remark;
+    file.remark.fields = (fmt_schema){0}; /* the head has it now */
     head->stats.size = sizeof head->stats;
     status = bpcn_memory_get_stats(file.memory, &head->stats);
     head->rows = status == BPCN_OK ? calloc(head->stats.shards, sizeof *head->rows) : NULL;
@@ -228,6 +230,7 @@ void memhead_free(struct memhead *head)
 {
     free(head->rows);
     head->rows = NULL;
+    fmt_schema_free(&head->remark.fields);
 }
 
 int memfile_check(const struct say *say, const char *path)

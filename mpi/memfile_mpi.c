@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 64 << 20 };
+enum { GROUP_BYTES = 64 << 20 };
 static const double seconds_between_syncs = 1;
 
 const struct option memfile_create_list[] = {{"files", required_argument, NULL, OPT_FILES}, {NULL, 0, NULL, 0}};
@@ -54,7 +54,7 @@ static struct folder *folder_of(const struct say *say, const char *path)
     return folder;
 }
 
-int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
+int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
                    bool force, size_t files)
 {
     struct folder *folder = folder_of(say, path);
@@ -69,8 +69,10 @@ int memfile_create(const struct say *say, const char *path, const bpcn_options *
     folder->files = files > 0 ? files : (size_t)ranks;
     if (folder->options.shards == 1)
         folder->options.shards = folder->files; /* unsaid: one a file */
-    remark_format(&remark, note, sizeof note);
-    status = ranks_create(folder, note, force, &trouble) ? say_trouble(say, &trouble) : 0;
+    if (remark_format(&remark, note, sizeof note) != 0)
+        status = say_error(say, "%s: the description of its rows is too long", path);
+    else
+        status = ranks_create(folder, note, force, &trouble) ? say_trouble(say, &trouble) : 0;
     free(folder);
     return status;
 }
@@ -113,6 +115,7 @@ void memfile_close(struct memfile *file)
         ranks_close(file->folder);
     free(file->folder);
     file->folder = NULL;
+    fmt_schema_free(&file->remark.fields);
 }
 
 static int make_durable(struct memfile *file)
@@ -125,7 +128,8 @@ static int make_durable(struct memfile *file)
 int memfile_commit(struct memfile *file)
 {
     char note[NOTE_MOST];
-    remark_format(&file->remark, note, sizeof note);
+    if (remark_format(&file->remark, note, sizeof note) != 0)
+        return say_error(file->say, "%s: the description of its rows is too long", file->path);
     if (bpcn_memory_set_note(file->folder->part[0].memory, note, strlen(note)) != BPCN_OK)
         return say_error(file->say, "%s: %s", file->path, bpcn_error());
     return make_durable(file);
@@ -171,8 +175,14 @@ bpcn_status memfile_read(const struct memfile *file, const float *query, const u
     return (bpcn_status)status;
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *info, size_t *written)
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          bpcn_write_row *info, size_t *written)
 {
+    if (known != NULL) {
+        *fresh(file) = (struct trouble){.status = BPCN_INVALID, .text = "rows with missing values are written by bpcn"};
+        *written = 0;
+        return BPCN_INVALID;
+    }
     return (bpcn_status)ranks_write(file->folder, x, n, info, written, fresh(file));
 }
 
@@ -218,6 +228,7 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
         return failed;
     head->options = file.folder->options;
     head->remark = file.remark;
+    file.remark.fields = (fmt_schema){0}; /* the head has it now */
     head->files = file.folder->files;
     if (memfile_stats(&file, &head->stats) != BPCN_OK || ranks_totals(file.folder, 0, &t, fresh(&file)) != 0)
         failed = memfile_error(&file);
@@ -237,4 +248,5 @@ void memhead_free(struct memhead *head)
 {
     free(head->rows);
     head->rows = NULL;
+    fmt_schema_free(&head->remark.fields);
 }
