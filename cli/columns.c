@@ -24,15 +24,25 @@ static int widest(const fmt_schema *s)
     return width < NAME_MOST ? width : NAME_MOST;
 }
 
+/* A name or word on one line. */
+static const char *one_line(const char *text, char out[200])
+{
+    snprintf(out, 200, "%.199s", text);
+    for (char *c = out; *c != '\0'; c++)
+        *c = (unsigned char)*c < 0x20 || *c == 0x7F ? ' ' : *c;
+    return out;
+}
+
 static void tell_name(const struct say *say, const char *name, int width)
 {
-    int pad = width - letters(name);
-    say_result(say, "  %s%*s", name, pad > 0 ? pad : 0, "");
+    char line[200];
+    int pad = width - letters(name[0] ? name : "(none)");
+    say_result(say, "  %s%*s", name[0] ? one_line(name, line) : "(none)", pad > 0 ? pad : 0, "");
 }
 
 static void tell_column(const struct say *say, const fmt_column *c, int width)
 {
-    char shape[64];
+    char shape[64], line[200];
     tell_name(say, c->name, width);
     fmt_column_shape(c, shape);
     if (c->kind == FMT_NUMBER)
@@ -42,7 +52,7 @@ static void tell_column(const struct say *say, const fmt_column *c, int width)
     else
         say_result(say, "  %s  %s", c->kind == FMT_PICTURE ? "picture " : "vector  ", shape);
     for (size_t k = 0; k < c->words.count && k < WORDS_TOLD; k++)
-        say_result(say, "%s %s", k ? "," : "", c->words.word[k]);
+        say_result(say, "%s %s", k ? "," : "", one_line(c->words.word[k], line));
     if (c->words.count > WORDS_TOLD)
         say_result(say, " and %zu more", c->words.count - WORDS_TOLD);
     say_result(say, "\n");

@@ -16,21 +16,24 @@ typedef struct csv {
     size_t dim, dim_line;  /* values per row, and the line that set it */
 } csv;
 
-/* A number; NaN for "nan" and, where the options allow it, whatever means
- * missing; false: neither. */
-static bool parse_cell(csv *c, const fmt_cell *cell, double *value)
+static bool says_nan(const fmt_cell *cell)
+{
+    return cell->size >= 3 && strncasecmp(cell->text + cell->size - 3, "nan", 3) == 0;
+}
+
+/* A number, NaN for what means missing; false: neither. */
+static bool parse_cell(fmt_style *style, const fmt_cell *cell, double *value)
 {
     static const fmt_column plain = {.kind = FMT_VECTOR, .scale = 1, .size = 1};
     float x;
-    switch (fmt_encode_text(NULL, &plain, cell->text, cell->size, &c->style, &x)) {
+    switch (fmt_encode_text(NULL, &plain, cell->text, cell->size, style, &x)) {
     case FMT_CELL_MISSING:
         *value = NAN;
-        return c->source->options->allow_missing ||
-               (cell->size >= 3 && strncasecmp(cell->text + cell->size - 3, "nan", 3) == 0);
+        return true;
     case FMT_CELL_KNOWN:
     case FMT_CELL_FAR:
         return fmt_parse_number(cell->text, cell->size,
-                                c->style.decimal ? c->style.decimal : '.', value);
+                                style->decimal ? style->decimal : '.', value);
     default:
         return false;
     }
@@ -39,9 +42,10 @@ static bool parse_cell(csv *c, const fmt_cell *cell, double *value)
 static bool is_header(const csv *c, const fmt_record *record)
 {
     for (size_t i = 0; i < record->count; i++) {
-        csv fresh = {.source = c->source, .style.separator = c->style.separator};
+        fmt_style fresh = {.separator = c->style.separator};
         double value;
-        if (parse_cell(&fresh, &record->cell[i], &value) && !isnan(value))
+        if (parse_cell(&fresh, &record->cell[i], &value) &&
+            (!isnan(value) || says_nan(&record->cell[i])))
             return false;
     }
     return true;
@@ -84,7 +88,8 @@ static fmt_status read_row(csv *c, const fmt_record *record, float *row)
     }
     for (size_t i = 0; i < record->count; i++) {
         double value;
-        if (!parse_cell(c, &record->cell[i], &value))
+        if (!parse_cell(&c->style, &record->cell[i], &value) ||
+            (isnan(value) && !s->options->allow_missing && !says_nan(&record->cell[i])))
             return bad_cell(c, record->line, i + 1, &record->cell[i]);
         if (!fmti_value_is_fine(s->options, fmti_narrow(value)))
             return bad_value(c, record->line, i + 1, fmti_narrow(value));

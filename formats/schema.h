@@ -155,8 +155,9 @@ fmt_status fmt_infer(FILE *stream, const char *name, const fmt_wish *wishes, siz
                      const fmt_words *missing, size_t most, fmt_inference *inference, fmt_error *error);
 void fmt_inference_free(fmt_inference *inference);
 
-/* Centre and scale of numbers [count >= 1], which are sorted: the median; and a deviation that one value in fifty
- * cannot move far (docs/FORMAT.md), rounded to three digits, the centre to match. */
+/* Centre and scale of numbers [count >= 1], which are sorted: mean and deviation with the extreme hundredth on either
+ * side brought to the rest, rounded to three digits of the scale. Where that leaves nothing (nearly all are the same):
+ * the median, and how far the others typically are from it; of a constant, a tenth of it. */
 void fmt_centre_and_scale(double *values, size_t count, double *centre, double *scale);
 
 #endif

@@ -47,8 +47,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The standard deviation with the extreme hundredth on either side brought to the rest. */
-static double tamed_deviation(const double *sorted, size_t count)
+/* Mean and standard deviation with the extreme hundredth on either side brought to the rest. */
+static double tamed_deviation(const double *sorted, size_t count, double *centre)
 {
     size_t cut = count < 10 ? 0 : count < 100 ? 1 : count / 100;
     double low = sorted[cut], high = sorted[count - 1 - cut], mean = 0, sum = 0;
@@ -56,6 +56,7 @@ static double tamed_deviation(const double *sorted, size_t count)
         mean += fmin(fmax(sorted[i], low), high) / (double)count;
     for (size_t i = 0; i < count; i++)
         sum += pow(fmin(fmax(sorted[i], low), high) - mean, 2) / (double)count;
+    *centre = mean;
     return sqrt(sum);
 }
 
@@ -79,10 +80,11 @@ static double typical_exception(const double *sorted, size_t count, double centr
 void fmt_centre_and_scale(double *values, size_t count, double *centre, double *scale)
 {
     qsort(values, count, sizeof *values, by_value);
-    *centre = values[count / 2];
-    *scale = tamed_deviation(values, count);
-    if (!(*scale > 1e-9 * fabs(*centre)))
+    *scale = tamed_deviation(values, count, centre);
+    if (!(*scale > 1e-9 * fabs(*centre))) {
+        *centre = values[count / 2];
         *scale = typical_exception(values, count, *centre);
+    }
     if (!(*scale > 0 && isfinite(*scale)))
         *scale = *centre != 0 ? fabs(*centre) / 10 : 1;
     double digits = floor(log10(*scale)), step = pow(10, digits - 2);
@@ -96,11 +98,16 @@ void fmt_centre_and_scale(double *values, size_t count, double *centre, double *
 
 /* ---- looking at cells */
 
-static bool is_number(const look *l, const fmt_cell *cell, fmt_style *style)
+static fmt_cell_state state_of(const look *l, const fmt_cell *cell, fmt_style *style)
 {
     static const fmt_column plain = {.kind = FMT_VECTOR, .scale = 1, .size = 1};
     float x;
-    fmt_cell_state state = fmt_encode_text(&l->usual, &plain, cell->text, cell->size, style, &x);
+    return fmt_encode_text(&l->usual, &plain, cell->text, cell->size, style, &x);
+}
+
+static bool is_number(const look *l, const fmt_cell *cell, fmt_style *style)
+{
+    fmt_cell_state state = state_of(l, cell, style);
     return state == FMT_CELL_KNOWN || state == FMT_CELL_FAR;
 }
 
@@ -144,7 +151,12 @@ static fmt_status look_at(look *l, size_t line, size_t column, const fmt_cell *c
     if (fmt_means_missing(&l->usual, cell->text, cell->size))
         return FMT_OK;
     c->known++;
-    fmt_style style = l->style;
+    fmt_style style = l->style, same = l->style;
+    if (c->numbers > 0 && state_of(l, cell, &same) == FMT_CELL_COMMA)
+        return fmti_fail(error, FMT_ERR_VALUE, l->name,
+                         "line %zu, column %zu (%s) is '%.*s', but other numbers have a decimal %s", line, column + 1,
+                         c->name, (int)(cell->size < TEXT_KEPT ? cell->size : TEXT_KEPT), cell->text,
+                         same.decimal == ',' ? "comma" : "point");
     bool number = is_number(l, cell, &l->style) &&
                   fmt_parse_number(cell->text, cell->size, l->style.decimal ? l->style.decimal : '.', &value) &&
                   isfinite(value);
