@@ -231,13 +231,17 @@ typedef struct bpcn_write_info {
 BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
 
 /* Writes n rows of dim floats, one after the other, each in one shot. All rows are checked before
-   the first is written. known must be NULL for now. `info` may be NULL. */
+   the first is written. known [n x dim], nonzero where an entry is known, or NULL: all is. What is not
+   known of a row is never looked at, may be NaN, and what the memory predicts there stays (docs/MODEL.md); of
+   a row with holes the energy counts known entries only. Something of every row must be known.
+   `info` may be NULL. */
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known,
                                        size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the
    present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,
-   when that would leave a covariance indefinite: the memory does not hold the row. */
+   when that would leave a covariance indefinite: the memory does not hold the row. A row that was
+   written with holes cannot be taken back. */
 BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
 
 /* ---- read --------------------------------------------------------------------------------- */
