@@ -149,6 +149,16 @@ void folder_clear(const char *path, struct trouble *trouble)
 
 /* ---- files */
 
+void folder_try(const struct folder *folder, struct trouble *trouble)
+{
+    bpcn_options o = part_options(&folder->options, folder->files, (size_t)folder->rank);
+    bpcn_memory *memory = NULL;
+    bpcn_status status = trouble->status == 0 ? bpcn_memory_create(&o, &memory) : BPCN_OK;
+    if (status != BPCN_OK)
+        library_trouble(trouble, status, folder->path);
+    bpcn_memory_free(memory);
+}
+
 void folder_make(struct folder *folder, const char *note, struct trouble *trouble)
 {
     char path[PATH_MOST + 64];

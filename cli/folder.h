@@ -72,6 +72,9 @@ size_t folder_scan(const char *path, struct trouble *trouble);
 /* Removes the files that folder_scan counts. */
 void folder_clear(const char *path, struct trouble *trouble);
 
+/* Whether its options are those of a memory. */
+void folder_try(const struct folder *folder, struct trouble *trouble);
+
 /* Makes this rank's files, empty, with this note. */
 void folder_make(struct folder *folder, const char *note, struct trouble *trouble);
 

@@ -28,15 +28,19 @@ int all_create(struct folder *folder, char *note, int force, struct trouble *tro
     if (folder->options.shards < folder->files)
         trouble_set(trouble, BPCN_INVALID, "%s: %zu shards cannot be cut into %zu files", folder->path,
                     folder->options.shards, folder->files);
+    folder_try(folder, trouble);
     if (trouble->status == 0 && !force && folder_scan(folder->path, &none) > 0)
         trouble_set(trouble, BPCN_INVALID, "%s: already has a memory (use --force to replace it)", folder->path);
     if (agree(trouble) != 0)
         return trouble->status;
     if (force)
         folder_clear(folder->path, trouble);
-    if (agree(trouble) == 0) /* nobody makes files while somebody still removes them */
-        folder_make(folder, note, trouble);
-    return agree(trouble);
+    if (agree(trouble) != 0) /* nobody makes files while somebody still removes them */
+        return trouble->status;
+    folder_make(folder, note, trouble);
+    if (agree(trouble) != 0)
+        folder_clear(folder->path, &none);
+    return trouble->status;
 }
 
 int parts_create(struct folder *folder, const char *note, int force, struct trouble *trouble)

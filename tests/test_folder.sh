@@ -269,6 +269,24 @@ refuses 0 1 "Not a directory" create blur.mem $shape --files 4 --force
 [ "$(ls other | tr '\n' ' ')" = "part-00000-of-00003.mem part-00001-of-00003.mem part-00002-of-00003.mem " ] ||
     fail "--force left old files: $(ls other)"
 ok "--force replaces a folder of more files"
+# what cannot be made leaves what is there, and nothing of its own
+before=$(cat other/* | cksum)
+BPCN_KERNELS=none refuses 0 1 "other: .*none" create other $shape --files 3 --force
+[ "$(cat other/* | cksum)" = "$before" ] || fail "a create that was refused changed the folder"
+mkdir -p half/part-00002-of-00004.mem/x
+refuses 0 1 "half/part-00002-of-00004.mem" create half $shape --files 4 --force
+[ "$(ls half)" = part-00002-of-00004.mem ] || fail "half a folder was left: $(ls half)"
+ok "a create that fails leaves nothing behind"
+
+# a folder has one writer at a time
+mkfifo rows.f32
+"$bpcn" write blur.0 rows.f32 -q 2> /dev/null &
+writer=$!
+exec 9> rows.f32 # waits until the writer, which has the folder, opens it
+refuses 0 1 "blur.0.*is open for writing elsewhere" write blur.0 new.csv
+exec 9>&-
+wait $writer || true
+ok "a folder has one writer at a time"
 
 if [ "$form" = long ] && [ -n "$many" ]; then
     refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.0 all.csv
