@@ -262,8 +262,10 @@ typedef struct bpcn_read_options {
                                  (default): estimated from each query (ReLU with a mask: 0). Known
                                  entries come back as they are unless noise is given. Not used by
                                  BPCN_OBJECTIVE_PAPER. */
-    size_t shards;            /* that a query is read in, of those that could have it by a quick look at
-                                 all; the likeliest answers. 0 (default): at most 4 */
+    size_t shards;            /* that a query is read in at most, of those that could have it by a quick
+                                 look at all; the likeliest answers, where familiarity counts for up to
+                                 a nat. 0 (default): 4. As many as there are, or more: all, without
+                                 the look */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
