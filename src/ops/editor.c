@@ -61,13 +61,14 @@ static bpcn_status ready_for_rows(struct editor *e)
     e->rows = rows_create(e->model, 1, 0, e->team);
     e->codes = alloc_zeroed(particles, e->model->code_dim * sizeof *e->codes);
     e->outcomes = alloc_zeroed(particles, sizeof *e->outcomes);
-    e->leverage = alloc_zeroed(particles, 2 * sizeof *e->leverage);
+    e->leverage = alloc_zeroed(particles, 3 * sizeof *e->leverage);
     e->sources = alloc_zeroed(particles, sizeof *e->sources);
     e->aims = alloc_zeroed(particles, sizeof *e->aims);
     if (!e->rows || !e->codes || !e->outcomes || !e->leverage || !e->sources || !e->aims ||
         (e->norms.mean == NULL && norms_create(&e->norms, e->model) != 0))
         return BPCN_NO_MEMORY;
     e->log_weights = e->leverage + particles;
+    e->squares = e->log_weights + particles;
     e->update = update_create(e->model, e->team);
     return e->update != NULL ? BPCN_OK : BPCN_NO_MEMORY;
 }
