@@ -25,6 +25,7 @@ enum {
     OPT_SHARDS,
     OPT_SHARD_ROWS,
     OPT_WHEN_FULL,
+    OPT_FILES,
     OPT_FORCE
 };
 
@@ -48,6 +49,7 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
                                     {"shards", required_argument, NULL, OPT_SHARDS},
                                     {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
                                     {"when-full", required_argument, NULL, OPT_WHEN_FULL},
+                                    {"files", required_argument, NULL, OPT_FILES},
                                     {"force", no_argument, NULL, OPT_FORCE},
                                     {NULL, 0, NULL, 0}};
 
@@ -59,7 +61,7 @@ struct plan {
     uint64_t capacity; /* 0: not given, as are the next two */
     bool hidden, shards;
     bool force;
-    size_t files; /* of bpcn-mpi; 0: unsaid */
+    size_t files; /* 0: unsaid */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -173,7 +175,6 @@ static void parse_option(struct args *a, int c, struct plan *plan)
 static void parse_all(struct args *a, int argc, char **argv, struct plan *plan)
 {
     args_begin(a, argc, argv, own);
-    args_add(a, memfile_create_list);
     args_add(a, like_option_list);
     for (int c; (c = args_next(a)) >= 0;)
         parse_option(a, c, plan);

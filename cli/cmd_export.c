@@ -36,7 +36,10 @@ int cmd_export(int argc, char **argv)
         schema[strcspn(schema, "\n")] = '\0';
         text = schema + 7;
     }
-    status = schema ? archive_save(&a.say, path, file.memory, text) : say_error(&a.say, "out of memory");
+    const bpcn_memory *memory = schema ? memfile_memory(&file) : NULL;
+    if (schema == NULL)
+        say_error(&a.say, "out of memory");
+    status = memory ? archive_save(&a.say, path, memory, text) : EXIT_FAILED;
     free(schema);
     memfile_close(&file);
     if (status == 0)

@@ -28,6 +28,7 @@ struct writing {
     struct probes probes;
     struct progress progress;
     size_t written, familiar;
+    size_t empty; /* rows of which nothing is known */
     double known[AHEAD]; /* how familiar the rows at hand were to any shard; the write itself asks only its own */
     size_t ahead, until; /* of the batch: these rows */
 };
@@ -50,22 +51,20 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     memset(w->known, 0, sizeof w->known);
     if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
         return 0;
-    float *answer = calloc(rows * dim, sizeof *answer);
     unsigned char *all = malloc(rows * dim);
-    if (all != NULL && batch->known != NULL)
+    if (all == NULL)
+        return say_error(w->file.say, "out of memory");
+    if (batch->known != NULL)
         memcpy(all, batch->known + first * dim, rows * dim);
-    else if (all != NULL)
+    else
         memset(all, 1, rows * dim);
-    int failed = 0;
-    if (answer == NULL || all == NULL)
-        failed = say_error(w->file.say, "out of memory");
-    else if (memfile_read(&w->file, batch->x + first * dim, all, rows, &o, answer, info) != BPCN_OK)
-        failed = memfile_error(&w->file);
-    for (size_t i = 0; i < rows && !failed; i++)
+    bpcn_status status = memfile_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
+    for (size_t i = 0; i < rows && status == BPCN_OK; i++)
         w->known[i] = familiarity_of_read(&w->options, &info[i], 0, dim);
-    free(answer);
     free(all);
-    return failed;
+    if (status == BPCN_OK || status == BPCN_INVALID) /* of a bad row its write will tell */
+        return 0;
+    return memfile_error(&w->file);
 }
 
 /* What is known of rows: NULL where that is everything. */
@@ -117,6 +116,16 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     return say_error(w->file.say, "%s: %s%s", name, memfile_why(&w->file), status == BPCN_FULL ? full_hint : "");
 }
 
+/* Rows from `first` on that are written at once: those before the next of which nothing is known. */
+static size_t rows_together(const struct batch *batch, size_t first, size_t most, size_t dim)
+{
+    size_t count = 0, left = batch->rows - first;
+    while (count < most && count < left &&
+           (batch->known == NULL || memchr(batch->known + (first + count) * dim, 1, dim) != NULL))
+        count++;
+    return count;
+}
+
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
     const fmt_schema *fields = &w->file.remark.fields;
@@ -126,15 +135,17 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         if (!batch->given[f])
             return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->column[f].name,
                              fields->column[f].name);
-    for (size_t i = 0; i < batch->rows; i += most) {
-        size_t expected = input_expected(input), left = batch->rows - i;
+    for (size_t i = 0, count; i < batch->rows; i += count ? count : 1) {
         if (interrupted())
             return EXIT_INTERRUPTED;
-        progress_update(&w->progress, before + i, expected);
+        progress_update(&w->progress, before + i, input_expected(input));
         int status = 0;
-        if (w->options.shards > 1 && most == 1 && (i == 0 || i == w->until))
+        count = rows_together(batch, i, most, w->options.dim);
+        w->empty += count == 0;
+        if (w->options.shards > 1 && most == 1 && (i == 0 || i >= w->until))
             status = look_ahead(w, batch, i);
-        status = status ? status : write_rows(w, batch, i, left < most ? left : most);
+        if (count > 0 && status == 0)
+            status = write_rows(w, batch, i, count);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
@@ -159,6 +170,9 @@ static void tell(const struct writing *w, double rate)
     say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
     if (advice != NULL)
         say_note(say, "%s: %s", w->file.path, advice);
+    if (w->empty > 0)
+        say_note(say, "%zu row%s nothing known and %s passed over", w->empty, w->empty == 1 ? " has" : "s have",
+                 w->empty == 1 ? "was" : "were");
 }
 
 /* Whatever happened, the rows that were written stay, and their number is said. */

@@ -1,7 +1,5 @@
 /* Rows go to the rank whose file is next, and are taken back from the file that holds them. */
-#include "together.h"
-
-#include <mpi.h>
+#include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,33 +47,36 @@ struct writing {
     int *place;           /* [n] */
     int *count, *at;      /* [ranks] rows of each, and those of the ranks before it */
     float *rows;          /* this rank's */
+    unsigned char *known; /* of these, or NULL: everything */
     bpcn_write_row *info; /* of these */
-    int written;          /* of these, before the first failure */
+    size_t written;       /* of these, before the first failure */
 };
 
-/* From rank 0, which has x, every rank its rows, in their order. */
-static void scatter_rows(struct writing *w, const float *x)
+/* From rank 0, which has them, every rank its rows of `size` bytes, in their order. */
+static void *scatter(const struct writing *w, const void *all, size_t size)
 {
-    MPI_Datatype row;
-    int ranks = w->folder->ranks;
-    float *sorted = room(x != NULL ? w->n * w->dim : 1, sizeof *sorted);
-    int *next = room((size_t)ranks, sizeof *next);
-    for (size_t i = 0; i < w->n; i++)
-        w->count[owner(w->folder, (size_t)w->place[i])]++;
-    for (int p = 1; p < ranks; p++)
-        next[p] = w->at[p] = w->at[p - 1] + w->count[p - 1];
-    for (size_t i = 0; x != NULL && i < w->n; i++)
-        memcpy(sorted + (size_t)next[owner(w->folder, (size_t)w->place[i])]++ * w->dim, x + i * w->dim,
-               w->dim * sizeof *x);
-    size_t mine = (size_t)w->count[w->folder->rank];
-    w->rows = room(mine * w->dim, sizeof *w->rows);
-    w->info = room(mine, sizeof *w->info);
-    MPI_Type_contiguous((int)w->dim, MPI_FLOAT, &row);
-    MPI_Type_commit(&row);
-    MPI_Scatterv(sorted, w->count, w->at, row, w->rows, (int)mine, row, 0, MPI_COMM_WORLD);
-    MPI_Type_free(&row);
+    const unsigned char *from = all;
+    unsigned char *sorted = room(from != NULL ? w->n * size : 1, 1);
+    void *mine = room((size_t)w->count[w->folder->rank] * size, 1);
+    int *next = room((size_t)w->folder->ranks, sizeof *next);
+    memcpy(next, w->at, (size_t)w->folder->ranks * sizeof *next);
+    for (size_t i = 0; from != NULL && i < w->n; i++)
+        memcpy(sorted + (size_t)next[part_rank(w->folder, (size_t)w->place[i])]++ * size, from + i * size, size);
+    hand_out(sorted, w->count, w->at, size, mine);
     free(sorted);
     free(next);
+    return mine;
+}
+
+static void scatter_rows(struct writing *w, const float *x, const unsigned char *known, bool holes)
+{
+    for (size_t i = 0; i < w->n; i++)
+        w->count[part_rank(w->folder, (size_t)w->place[i])]++;
+    for (int p = 1; p < w->folder->ranks; p++)
+        w->at[p] = w->at[p - 1] + w->count[p - 1];
+    w->rows = scatter(w, x, w->dim * sizeof *x);
+    w->known = holes ? scatter(w, known, w->dim) : NULL;
+    w->info = room((size_t)w->count[w->folder->rank], sizeof *w->info);
 }
 
 static void write_parts(struct writing *w, struct trouble *trouble)
@@ -84,17 +85,18 @@ static void write_parts(struct writing *w, struct trouble *trouble)
     for (size_t i = 0; i < w->n && trouble->status == 0; i++) {
         size_t f = (size_t)w->place[i];
         bpcn_write_info info;
-        if (owner(folder, f) != folder->rank)
+        if (part_rank(folder, f) != folder->rank)
             continue;
         bpcn_write_info_default(&info, sizeof info);
         info.rows = &w->info[w->written];
-        struct part *part = &folder->part[f / (size_t)folder->ranks];
-        bpcn_status status = bpcn_memory_write(part->memory, w->rows + (size_t)w->written * w->dim, NULL, 1, &info);
+        const unsigned char *known = w->known ? w->known + w->written * w->dim : NULL;
+        bpcn_status status =
+            bpcn_memory_write(own_part(folder, f)->memory, w->rows + w->written * w->dim, known, 1, &info);
         if (status != BPCN_OK) {
-            library_failed(trouble, status);
+            part_trouble(trouble, status);
             return;
         }
-        w->info[w->written].shard = f + w->info[w->written].shard * folder->files;
+        w->info[w->written].shard = part_shard(folder, f, w->info[w->written].shard);
         w->written++;
     }
 }
@@ -102,21 +104,18 @@ static void write_parts(struct writing *w, struct trouble *trouble)
 /* To rank 0 what became of the rows; the number of rows up to the first that failed on its rank. */
 static size_t gather_rows(struct writing *w, bpcn_write_row *info)
 {
-    MPI_Datatype row;
-    int ranks = w->folder->ranks, mine = w->count[w->folder->rank];
-    int *done = room((size_t)ranks, sizeof *done), *next = room((size_t)ranks, sizeof *next);
+    size_t ranks = (size_t)w->folder->ranks;
+    uint64_t *done = room(ranks, sizeof *done), *next = room(ranks, sizeof *next);
     bpcn_write_row *all = room(info != NULL ? w->n : 1, sizeof *all);
     size_t acknowledged = 0;
-    MPI_Type_contiguous((int)sizeof *info, MPI_BYTE, &row);
-    MPI_Type_commit(&row);
-    MPI_Gather(&w->written, 1, MPI_INT, done, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Gatherv(w->info, mine, row, all, w->count, w->at, row, 0, MPI_COMM_WORLD);
-    MPI_Type_free(&row);
+    done[w->folder->rank] = w->written;
+    add_up(done, ranks);
+    hand_in(w->info, w->count, w->at, sizeof *all, all);
     for (; info != NULL && acknowledged < w->n; acknowledged++) {
-        int p = owner(w->folder, (size_t)w->place[acknowledged]);
+        int p = part_rank(w->folder, (size_t)w->place[acknowledged]);
         if (next[p] == done[p])
             break;
-        info[acknowledged] = all[w->at[p] + next[p]++];
+        info[acknowledged] = all[(size_t)w->at[p] + next[p]++];
     }
     free(done);
     free(next);
@@ -124,18 +123,19 @@ static size_t gather_rows(struct writing *w, bpcn_write_row *info)
     return acknowledged;
 }
 
-/* place and x of rank 0, NULL elsewhere. */
-size_t all_write(struct folder *folder, size_t n, const int *place, const float *x, bpcn_write_row *info,
-                 struct trouble *trouble)
+/* place, x and known of rank 0, NULL elsewhere; the order's flag says whether there is a known. */
+size_t all_write(struct folder *folder, const struct order *order, const int *place, const float *x,
+                 const unsigned char *known, bpcn_write_row *info, struct trouble *trouble)
 {
+    size_t n = (size_t)order->n;
     struct writing w = {.folder = folder, .n = n, .dim = folder->options.dim};
     w.place = room(n, sizeof *w.place);
     w.count = room((size_t)folder->ranks, sizeof *w.count);
     w.at = room((size_t)folder->ranks, sizeof *w.at);
     if (place != NULL)
         memcpy(w.place, place, n * sizeof *place);
-    MPI_Bcast(w.place, (int)n, MPI_INT, 0, MPI_COMM_WORLD);
-    scatter_rows(&w, x);
+    tell_all(w.place, n * sizeof *w.place);
+    scatter_rows(&w, x, known, order->flag);
     write_parts(&w, trouble);
     size_t acknowledged = gather_rows(&w, info);
     agree(trouble);
@@ -143,30 +143,39 @@ size_t all_write(struct folder *folder, size_t n, const int *place, const float 
     free(w.count);
     free(w.at);
     free(w.rows);
+    free(w.known);
     free(w.info);
     return acknowledged;
 }
 
-/* Rows before the first that no memory would take, so that none after it is written. */
-static size_t sound_rows(const float *x, size_t n, size_t dim, struct trouble *trouble)
+/* Rows before the first that no memory would take, so that none after it is written. What is not known is 0 here. */
+static size_t sound_rows(const float *x, const unsigned char *known, size_t n, size_t dim, struct trouble *trouble)
 {
-    for (size_t j = 0; j < n * dim; j++)
-        if (!(fabsf(x[j]) <= 1e15f)) {
-            trouble_set(trouble, BPCN_INVALID, "entry %zu is %s", j % dim,
-                        isnan(x[j])   ? "NaN"
-                        : isinf(x[j]) ? "infinite"
-                                      : "too large");
-            return j / dim;
+    for (size_t i = 0; i < n; i++) {
+        if (known != NULL && memchr(known + i * dim, 1, dim) == NULL) {
+            trouble_set(trouble, BPCN_INVALID, "nothing of it is known");
+            return i;
         }
+        for (size_t j = 0; j < dim; j++) {
+            float value = x[i * dim + j];
+            if (fabsf(value) <= 1e15f)
+                continue;
+            trouble_set(trouble, BPCN_INVALID, "entry %zu is %s", j,
+                        isnan(value)   ? "NaN"
+                        : isinf(value) ? "infinite"
+                                       : "too large");
+            return i;
+        }
+    }
     return n;
 }
 
-int ranks_write(struct folder *folder, const float *x, size_t n, bpcn_write_row *rows, size_t *written,
-                struct trouble *trouble)
+int parts_write(struct folder *folder, const float *x, const unsigned char *known, size_t n, bpcn_write_row *rows,
+                size_t *written, struct trouble *trouble)
 {
     struct trouble later = {0}; /* of the row after those that are written now */
     int *place = room(n, sizeof *place);
-    size_t sound = sound_rows(x, n, folder->options.dim, &later), taken = place_rows(folder, sound, place);
+    size_t sound = sound_rows(x, known, n, folder->options.dim, &later), taken = place_rows(folder, sound, place);
     *written = 0;
     if (taken < sound) {
         later = (struct trouble){0};
@@ -174,9 +183,9 @@ int ranks_write(struct folder *folder, const float *x, size_t n, bpcn_write_row 
                     folder->options.shards, folder->options.shard_rows);
     }
     if (taken > 0) {
-        struct order order = {.op = WRITE, .n = taken};
+        struct order order = {.op = WRITE, .flag = known != NULL, .n = taken};
         give_order(&order);
-        *written = all_write(folder, taken, place, x, rows, trouble);
+        *written = all_write(folder, &order, place, x, known, rows, trouble);
     }
     free(place);
     if (trouble->status == 0)
@@ -190,7 +199,6 @@ int ranks_write(struct folder *folder, const float *x, size_t n, bpcn_write_row 
 static void densities(struct folder *folder, const float *x, double *density, struct trouble *trouble)
 {
     size_t dim = folder->options.dim;
-    double *mine = room(folder->files, sizeof *mine);
     float *answer = room(dim, sizeof *answer);
     unsigned char *known = room(dim, 1);
     bpcn_read_options o;
@@ -198,21 +206,21 @@ static void densities(struct folder *folder, const float *x, double *density, st
     o.noise = 0;
     memset(known, 1, dim);
     for (size_t f = 0; f < folder->files; f++)
-        mine[f] = -INFINITY;
+        density[f] = -INFINITY;
     for (size_t i = 0; i < folder->count && trouble->status == 0; i++) {
+        struct part *part = &folder->part[i];
         bpcn_read_info info;
-        if (folder->part[i].written == 0)
-            part_count(&folder->part[i]);
-        if (folder->part[i].written == 0)
+        if (part->written == 0)
+            part_count(part);
+        if (part->written == 0)
             continue;
-        bpcn_status status = bpcn_memory_read(folder->part[i].memory, x, known, 1, &o, answer, &info);
+        bpcn_status status = bpcn_memory_read(part->memory, x, known, 1, &o, answer, &info);
         if (status != BPCN_OK)
-            library_failed(trouble, status);
+            part_trouble(trouble, status);
         else
-            mine[folder->part[i].number] = info.shard_density;
+            density[part->number] = info.shard_density;
     }
-    MPI_Allreduce(mine, density, (int)folder->files, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    free(mine);
+    greatest(density, folder->files);
     free(answer);
     free(known);
 }
@@ -225,8 +233,9 @@ int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
     int found = BPCN_REFUSED;
     if (x != NULL)
         memcpy(row, x, folder->options.dim * sizeof *row);
-    MPI_Bcast(row, (int)folder->options.dim, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    densities(folder, row, density, trouble);
+    tell_all(row, folder->options.dim * sizeof *row);
+    if (folder->files > 1)
+        densities(folder, row, density, trouble);
     int failed = agree(trouble);
     for (size_t tries = 0; !failed && found == BPCN_REFUSED && tries < folder->files && tries < DELETE_TRIES; tries++) {
         size_t best = 0;
@@ -235,12 +244,12 @@ int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
         if (isinf(density[best]))
             break;
         density[best] = -INFINITY;
-        int rank = owner(folder, best);
+        int rank = part_rank(folder, best);
         if (rank == folder->rank)
-            found = (int)bpcn_memory_delete(folder->part[best / (size_t)folder->ranks].memory, row);
+            found = (int)bpcn_memory_delete(own_part(folder, best)->memory, row);
         if (rank == folder->rank && found != BPCN_OK && found != BPCN_REFUSED)
-            library_failed(trouble, (bpcn_status)found);
-        MPI_Bcast(&found, 1, MPI_INT, rank, MPI_COMM_WORLD);
+            part_trouble(trouble, (bpcn_status)found);
+        tell_from(rank, &found, sizeof found);
         failed = agree(trouble);
     }
     if (!failed && found == BPCN_REFUSED)
@@ -250,7 +259,7 @@ int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
     return trouble->status;
 }
 
-int ranks_delete(struct folder *folder, const float *x, struct trouble *trouble)
+int parts_delete(struct folder *folder, const float *x, struct trouble *trouble)
 {
     struct order order = {.op = DELETE};
     give_order(&order);
