@@ -395,8 +395,14 @@ typedef struct bpcn_file_info {
     uint64_t log_bytes;
     uint64_t records;       /* in the log; 0 from bpcn_file_inspect, which does not look */
     uint64_t replayed;      /* records that opening repeated (bpcn_memory_get_file) */
-    uint64_t dropped_bytes; /* of a torn last record, never acknowledged: found by bpcn_file_check,
-                               cut off by bpcn_memory_open */
+    uint64_t dropped_bytes; /* of a torn end, never acknowledged: found by bpcn_file_check and when opened
+                               read-only, cut off by bpcn_memory_open */
+    uint64_t dropped_rows;  /* that were being written in it, at most */
+    uint64_t sealed;        /* 1: the file is as it was closed; 0: it is open, a crash ended its writer, or
+                               it is older than version 3; 0 from bpcn_file_inspect */
+    uint64_t file_most;     /* bytes that the file never exceeds: with all shards begun, the log at its
+                               longest, the longest note */
+    uint64_t disk_most;     /* while the log is folded: that, and the new file beside it */
 } bpcn_file_info;
 
 /* About a file by its header alone, and the options of the memory in it. Either may be NULL. */

@@ -112,7 +112,7 @@ static void leave_torn_end(const struct file_ops *ops)
     REQUIRE(write_row(memory, 5001) == BPCN_OK && write_row(memory, 5002) == BPCN_OK);
     bpcn_memory_free(memory);
     bytes = read_whole(scratch("copy"), &after);
-    bytes[before + 60] ^= 1;
+    memset(bytes + before + 50, 0, 20);
     struct file file;
     REQUIRE(file_open(&file, ops, place, O_RDWR, 0) == 0);
     REQUIRE(file_write(&file, bytes + before, after - before, before) == 0 && file_sync(&file) == 0);
@@ -177,6 +177,10 @@ static void apply_write(struct image *image, const struct entry *entry, int whol
         if (whole || next_random(random) % 2 == 0) {
             grow(image, (size_t)stop, old, random);
             memcpy(image->bytes + at, entry->bytes + (at - entry->offset), (size_t)(stop - at));
+        } else if (stop <= image->length &&
+                   next_random(random) % 2 == 0) { /* neither what was there nor what was to be */
+            for (uint64_t i = at; i < stop; i++)
+                image->bytes[i] = (unsigned char)next_random(random);
         }
         at = stop;
     }

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "log_record.h"
 #include "options.h"
+#include "store_read.h"
 #include "store_replace.h"
 #include "store_snapshot.h"
 #include "store_state.h"
@@ -18,13 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SMALLEST_LIMIT = 1 << 20 }; /* bytes of log below which no checkpoint is made by itself */
-
 struct store {
     struct place place;
     struct log log; /* with the open and locked file; fd = -1 for a reader */
+    uint32_t version;
     uint64_t generation;
-    uint64_t dropped;  /* bytes of the torn end that opening found */
+    uint64_t dropped; /* bytes of the torn end that opening found */
+    uint64_t dropped_rows;
     uint64_t replayed; /* records that opening repeated */
     uint64_t limit;    /* bytes of log that make a checkpoint happen */
     uint64_t asked;    /* for that; 0: as long as the snapshot */
@@ -37,109 +38,6 @@ struct store {
     int everywhere;               /* in any shard */
     size_t last_rows, last_shard; /* that it wrote, and where */
 };
-
-/* ---- reading a file, in whatever way it was opened */
-
-/* No sequence of records may lead to a state that no snapshot may hold. */
-static bpcn_status check_replayed(const struct contents *contents)
-{
-    char reason[256];
-    if (state_check(contents) == BPCN_OK)
-        return BPCN_OK;
-    snprintf(reason, sizeof reason, "%s", bpcn_error());
-    return fail(BPCN_CORRUPT, "the log leads to a state that cannot be: %s", reason);
-}
-
-/* Everything of an open file: contents, the log at its end, the header. */
-static bpcn_status read_all(struct log *log, const char *path, struct contents *contents, struct header *header)
-{
-    struct file_status is;
-    const struct file_ops *ops = log->file.ops;
-    log->path = path;
-    log->buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
-    if (log->buffer == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    if (ops->status(ops->context, log->file.fd, &is) != 0)
-        return fail_io("find", path);
-    if (!is.regular)
-        return fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
-    bpcn_status status = snapshot_header(&log->file, path, is.length, header);
-    if (status == BPCN_OK)
-        status = snapshot_read(&log->file, path, header, contents);
-    if (status != BPCN_OK)
-        return status;
-    log->salt = header->salt;
-    log->start = log->end = header->snapshot;
-    status = log_replay(log, is.length, contents);
-    return status == BPCN_OK && log->records > 0 ? check_replayed(contents) : status;
-}
-
-static void fill_info(const struct header *header, uint64_t length, const struct log *log, bpcn_file_info *info)
-{
-    *info = (bpcn_file_info){.size = sizeof *info,
-                             .version = has_shards(&header->options) ? 2 : 1,
-                             .generation = header->generation,
-                             .writes = header->writes,
-                             .forgets = header->forgets,
-                             .deletes = header->deletes,
-                             .note_bytes = header->note_bytes,
-                             .file_bytes = length,
-                             .snapshot_bytes = header->snapshot,
-                             .log_bytes = length - header->snapshot,
-                             .records = log->records,
-                             .dropped_bytes = log->dropped};
-}
-
-static bpcn_status open_to_read(const struct file_ops *ops, const char *path, struct file *file)
-{
-    if (file_open(file, ops, path, O_RDONLY | O_NONBLOCK, 0) != 0)
-        return fail_io("open", path);
-    return BPCN_OK;
-}
-
-bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options)
-{
-    struct file_status is;
-    struct header header;
-    struct log none = {0};
-    bpcn_status status = open_to_read(ops, path, &none.file);
-    if (status != BPCN_OK)
-        return status;
-    if (ops->status(ops->context, none.file.fd, &is) != 0)
-        status = fail_io("find", path);
-    else if (!is.regular)
-        status = fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
-    else
-        status = snapshot_header(&none.file, path, is.length, &header);
-    file_close(&none.file);
-    if (status != BPCN_OK)
-        return status;
-    fill_info(&header, is.length, &none, info);
-    *options = header.options;
-    return BPCN_OK;
-}
-
-bpcn_status store_load(const struct file_ops *ops, const char *path, struct contents *contents, bpcn_file_info *info)
-{
-    struct header header;
-    struct log log = {.file = {ops, -1}};
-    *contents = (struct contents){.count = 0};
-    bpcn_status status = open_to_read(ops, path, &log.file);
-    if (status == BPCN_OK)
-        status = read_all(&log, path, contents, &header);
-    file_close(&log.file);
-    free(log.buffer);
-    if (status != BPCN_OK) {
-        contents_free(contents);
-        return status;
-    }
-    if (info != NULL) {
-        state_header(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
-        header.snapshot = log.start;
-        fill_info(&header, log.end + log.dropped, &log, info);
-    }
-    return BPCN_OK;
-}
 
 bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path)
 {
@@ -243,6 +141,7 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     *contents = before;
     store->log.records = store->log.synced = store->handled = log.records;
     store->log.last = log.last;
+    store->log.sum = log.sum;
     store->suspect = store->everywhere = 0;
     store->broken = 0;
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
@@ -250,7 +149,7 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
 
 static void set_limit(struct store *store, uint64_t snapshot)
 {
-    store->limit = store->asked > 0 ? store->asked : snapshot > SMALLEST_LIMIT ? snapshot : SMALLEST_LIMIT;
+    store->limit = log_limit(snapshot, store->asked);
 }
 
 static void checkpoint_when_due(struct store *store, const struct contents *contents)
@@ -283,6 +182,19 @@ bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_st
     return status;
 }
 
+/* The empty log of a new file. */
+static void begin_log(struct log *log, struct file file, const struct header *header)
+{
+    *log = (struct log){.file = file,
+                        .path = log->path,
+                        .buffer = log->buffer,
+                        .salt = header->salt,
+                        .start = header->snapshot,
+                        .end = header->snapshot,
+                        .last = header->snapshot,
+                        .seal = seal_first(header->snapshot)};
+}
+
 bpcn_status store_checkpoint(struct store *store, const struct contents *contents)
 {
     struct file file;
@@ -301,11 +213,10 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
         return status;
     }
     file_close(&store->log.file);
-    store->log.file = file;
-    store->log.salt = header.salt;
-    store->log.start = store->log.end = store->log.last = header.snapshot;
-    store->log.records = store->log.synced = store->handled = 0;
+    begin_log(&store->log, file, &header);
+    store->handled = 0;
     store->generation++;
+    store->version = header.version;
     set_limit(store, header.snapshot);
     return BPCN_OK;
 }
@@ -315,8 +226,11 @@ bpcn_status store_close(struct store *store)
     bpcn_status status = BPCN_OK;
     if (store == NULL)
         return BPCN_OK;
-    if (!store->read_only && !store->broken)
+    if (!store->read_only && !store->broken) {
         status = store_sync(store);
+        if (status == BPCN_OK)
+            status = log_seal(&store->log); /* after the sync: what a seal says must be durable before it */
+    }
     file_close(&store->log.file);
     free(store->log.buffer);
     free(store);
@@ -353,19 +267,24 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
     if (status != BPCN_OK)
         return status;
     store->made = 1;
-    store->log.file = file;
-    store->log.salt = header->salt;
-    store->log.start = store->log.end = header->snapshot;
+    begin_log(&store->log, file, header);
     return BPCN_OK;
 }
 
-/* Makes the file what the memory is: without the torn end, and durable as far as it was read. */
+/* Makes the file what the memory is: without the torn end, and durable as far as it was read. A file that is not just
+   as it was closed, or of which a crash tore a seal, is open from now on; of the two seals only one is ever undecided.
+ */
 static bpcn_status recover(struct log *log)
 {
+    const struct seal *seal = &log->seal;
+    int as_closed = !seal->open && log->dropped == 0 && log->end == seal->length;
     if (log->dropped > 0 && log_cut(log, log->end) != 0)
         return fail_io("cut the torn end off", log->path);
-    if (log->records > 0 && file_sync(&log->file) != 0)
+    if ((log->records > 0 || seal->epoch > FIRST_EPOCH) && file_sync(&log->file) != 0)
         return fail_io("sync", log->path);
+    if (seal->epoch > 0 && (seal->doubtful || (!seal->open && !as_closed)) &&
+        (log_unseal(log) != 0 || file_sync(&log->file) != 0))
+        return fail_io("open the seal of", log->path);
     log->synced = log->records;
     return BPCN_OK;
 }
@@ -390,13 +309,11 @@ static bpcn_status open_to_write(struct store *store, const struct file_ops *ops
     return status;
 }
 
-static bpcn_status open_only_to_read(struct store *store, const struct file_ops *ops, struct contents *contents,
-                                     struct header *header)
+static bpcn_status give_up(struct store *store, struct contents *contents, bpcn_status status)
 {
-    bpcn_status status = open_to_read(ops, store->place.path, &store->log.file);
-    if (status == BPCN_OK)
-        status = read_all(&store->log, store->place.path, contents, header);
-    file_close(&store->log.file); /* the memory is as it was now, whatever a writer does next */
+    store->broken = 1; /* nothing of it is to be synced */
+    store_close(store);
+    contents_free(contents);
     return status;
 }
 
@@ -414,22 +331,24 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->read_only = options->read_only;
     bpcn_status status = place_find(path, &store->place);
     if (status == BPCN_OK)
-        status = options->read_only ? open_only_to_read(store, ops, contents, &header)
+        status = options->read_only ? read_unlocked(ops, store->place.path, &store->log, contents, &header)
                                     : open_to_write(store, ops, options->create, contents, &header);
-    if (status != BPCN_OK) {
-        store->broken = 1; /* nothing of it is to be synced */
-        store_close(store);
-        contents_free(contents);
-        return status;
-    }
+    if (status != BPCN_OK)
+        return give_up(store, contents, status);
     store->generation = header.generation;
     store->sync = options->sync;
     store->replayed = store->handled = store->log.records;
     store->dropped = store->log.dropped;
+    store->dropped_rows = store->log.dropped_rows;
     store->asked = options->checkpoint_bytes;
+    store->version = header.version;
     set_limit(store, header.snapshot);
     if (options->threads > 0)
         contents->options.threads = options->threads;
+    if (!store->read_only && store->version < STORE_VERSION) /* an older file becomes one that can be sealed */
+        status = store_checkpoint(store, contents);
+    if (status != BPCN_OK)
+        return give_up(store, contents, status);
     *opened = store;
     return BPCN_OK;
 }
@@ -438,8 +357,10 @@ void store_info(const struct store *store, const struct contents *contents, bpcn
 {
     struct header header;
     state_header(contents, store->generation, &header);
+    header.version = store->version;
     header.snapshot = store->log.start;
-    fill_info(&header, store->log.end, &store->log, info);
+    fill_info(&header, store->log.end, &store->log, store->asked, info);
     info->replayed = store->replayed;
     info->dropped_bytes = store->dropped;
+    info->dropped_rows = store->dropped_rows;
 }

@@ -15,7 +15,8 @@ static const uint64_t most_count = UINT64_C(1) << 62; /* far from overflowing */
 
 void state_header(const struct contents *contents, uint64_t generation, struct header *header)
 {
-    *header = (struct header){.options = contents->options,
+    *header = (struct header){.version = STORE_VERSION,
+                              .options = contents->options,
                               .generation = generation,
                               .writes = contents->writes,
                               .forgets = contents->forgets,
