@@ -19,7 +19,24 @@ static int library_error(const struct say *say, const char *path, bpcn_status st
         say_error(say, "%s", why);
     else
         say_error(say, "%s: %s", path, why);
+    if (status == BPCN_CORRUPT)
+        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file", path);
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
+}
+
+/* What a crash left, once a run. */
+static void tell_dropped(const struct say *say, const char *path, const bpcn_memory *memory)
+{
+    static bool told;
+    bpcn_file_info info = {.size = sizeof info};
+    if (told || bpcn_memory_get_file(memory, &info) != BPCN_OK || info.dropped_bytes == 0)
+        return;
+    told = true;
+    say_note(say,
+             "%s: its last %llu bytes were never finished (a crash, or a writer at work) and are dropped: at most "
+             "%llu row%s, none of them acknowledged",
+             path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
+             info.dropped_rows == 1 ? "" : "s");
 }
 
 int memfile_error(const struct memfile *file)
@@ -92,6 +109,7 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
     bpcn_status status = bpcn_memory_open(path, &o, &file->memory);
     if (status != BPCN_OK)
         return library_error(say, path, status);
+    tell_dropped(say, path, file->memory);
     int failed = get_remark(file);
     if (failed)
         memfile_close(file);
@@ -230,21 +248,109 @@ void memhead_free(struct memhead *head)
     head->rows = NULL;
 }
 
+static void check_json(const char *path, const bpcn_file_info *info)
+{
+    fputs("{\"file\":", stdout);
+    json_string(stdout, path);
+    printf(
+        ",\"sound\":%s,\"closed\":%s,\"bytes\":%llu,\"records\":%llu,\"dropped_bytes\":%llu,\"dropped_rows\":%llu}\n",
+        info->dropped_bytes == 0 ? "true" : "false", info->sealed ? "true" : "false",
+        (unsigned long long)info->file_bytes, (unsigned long long)info->records,
+        (unsigned long long)info->dropped_bytes, (unsigned long long)info->dropped_rows);
+}
+
 int memfile_check(const struct say *say, const char *path)
 {
     bpcn_file_info info = {.size = sizeof info};
     bpcn_status status = bpcn_file_check(path, &info, NULL);
     if (status != BPCN_OK)
         return library_error(say, path, status);
-    if (info.dropped_bytes > 0)
-        say_note(say, "%s: an unfinished change at the end (%llu bytes) will be dropped when it is opened", path,
-                 (unsigned long long)info.dropped_bytes);
-    say_result(say, "%s: sound\n", path);
+    if (say->json)
+        check_json(path, &info);
+    if (info.dropped_bytes > 0) {
+        say_result(say,
+                   "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
+                   "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
+                   path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
+                   info.dropped_rows == 1 ? "" : "s");
+        return EXIT_REFUSED;
+    }
+    say_result(say, "%s: sound%s\n", path,
+               info.sealed        ? ""
+               : info.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
+                                  : " (not closed: a crash ended its writer, or one is at work)");
+    return EXIT_DONE;
+}
+
+static void tell_loss(void *user, const char *what)
+{
+    say_note(user, "%s", what);
+}
+
+static void recover_json(const char *from, const char *to, const bpcn_recovery *r)
+{
+    fputs("{\"file\":", stdout);
+    json_string(stdout, from);
+    fputs(",\"recovered\":", stdout);
+    json_string(stdout, to);
+    printf(",\"writes\":%llu,\"records\":%llu,\"rows\":%llu,\"mended\":%llu,\"lost_records\":%llu,\"shards\":%llu,"
+           "\"lost_shards\":%llu}\n",
+           (unsigned long long)r->writes, (unsigned long long)r->records, (unsigned long long)r->rows,
+           (unsigned long long)r->mended, (unsigned long long)r->lost_records, (unsigned long long)r->shards,
+           (unsigned long long)r->lost_shards);
+}
+
+int memfile_recover(struct say *say, const char *from, const char *to)
+{
+    bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = say};
+    bpcn_status status = bpcn_file_recover(from, to, &r);
+    if (status != BPCN_OK) {
+        say_error(say, "%s: %s", from, bpcn_error());
+        return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
+    }
+    if (say->json)
+        recover_json(from, to, &r);
+    say_result(say, "%s: %llu rows written, %llu of them in whole records of the log", to, (unsigned long long)r.writes,
+               (unsigned long long)r.rows);
+    if (r.lost_shards > 0)
+        say_result(say, "; %llu of %llu shards lost", (unsigned long long)r.lost_shards, (unsigned long long)r.shards);
+    if (r.lost_records > 0)
+        say_result(say, "; %llu record%s of the log lost", (unsigned long long)r.lost_records,
+                   r.lost_records == 1 ? "" : "s");
+    say_result(say, r.lost_shards + r.lost_records + r.lost_note == 0 ? "; nothing is lost\n" : "\n");
+    return r.lost_shards + r.lost_records + r.lost_note == 0 ? EXIT_DONE : EXIT_REFUSED;
+}
+
+/* Folds the log into the file itself, or into a new one. */
+static bpcn_status fold(bpcn_memory *memory, const char *to)
+{
+    return to == NULL ? bpcn_memory_checkpoint(memory) : bpcn_memory_save(memory, to);
+}
+
+int memfile_compact(const struct say *say, const char *path, const char *to)
+{
+    struct memfile file;
+    bpcn_file_info before = {.size = sizeof before}, after = {.size = sizeof after};
+    bpcn_status status = bpcn_file_inspect(path, &before, NULL);
+    if (status != BPCN_OK)
+        return library_error(say, path, status);
+    int failed = memfile_open(say, path, to != NULL ? TO_LOOK : TO_CHANGE, &file);
+    if (failed)
+        return failed;
+    if (to != NULL || before.log_bytes > 0)
+        status = fold(file.memory, to);
+    memfile_close(&file);
+    if (status == BPCN_OK)
+        status = bpcn_file_inspect(to != NULL ? to : path, &after, NULL);
+    if (status != BPCN_OK)
+        return library_error(say, path, status);
+    say_result(say, "%s: %.1f MB, of which %.1f MB of log are folded: now %.1f MB\n", to != NULL ? to : path,
+               (double)before.file_bytes / 1e6, (double)before.log_bytes / 1e6, (double)after.file_bytes / 1e6);
     if (say->json) {
         fputs("{\"file\":", stdout);
-        json_string(stdout, path);
-        printf(",\"sound\":true,\"bytes\":%llu,\"records\":%llu}\n", (unsigned long long)info.file_bytes,
-               (unsigned long long)info.records);
+        json_string(stdout, to != NULL ? to : path);
+        printf(",\"bytes_before\":%llu,\"bytes\":%llu}\n", (unsigned long long)before.file_bytes,
+               (unsigned long long)after.file_bytes);
     }
     return EXIT_DONE;
 }

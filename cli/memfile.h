@@ -105,6 +105,12 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head);
 /* Verifies everything, printing what is wrong and where; EXIT_DAMAGED when something is. */
 int memfile_check(const struct say *say, const char *path);
 
+/* Saves what is intact of a damaged file to a new one; EXIT_REFUSED when something is lost. */
+int memfile_recover(struct say *say, const char *from, const char *to);
+
+/* Folds the log of a file, in its place or (to not NULL) to a new file. */
+int memfile_compact(const struct say *say, const char *path, const char *to);
+
 /* An error of the library as a message that begins with the file. */
 int memfile_error(const struct memfile *file);
 

@@ -415,6 +415,26 @@ BPCN_API bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_i
    wrong first and where, in bpcn_error. info and options may be NULL. */
 BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options);
 
+typedef struct bpcn_recovery {
+    size_t size;                                      /* in: sizeof(bpcn_recovery) */
+    void (*tell)(void *user, const char *what);       /* in: told everything that is lost or was mended, a
+                                                         sentence each; may be NULL */
+    void *user;                                       /* in: for it */
+    uint64_t writes;                                  /* rows that the new memory counts */
+    uint64_t records;                                 /* of the log that were repeated */
+    uint64_t rows;                                    /* in them */
+    uint64_t mended;                                  /* of those records: one wrong bit was put right */
+    uint64_t lost_records;                            /* of the log, at least */
+    uint64_t shards, lost_shards;                     /* of the snapshot: damaged ones are empty in the new file,
+                                                         but for what the log writes to them */
+    uint64_t lost_note;                               /* 1: the note is gone */
+} bpcn_recovery;
+
+/* Saves every row that is intact of a damaged file, or of one that a crash left, to a new file `to`. The
+   file `from` is only read. Its header must be whole but for one bit. A record after the damage is
+   repeated with the code that it holds, so that its row is there whatever was lost before it. */
+BPCN_API bpcn_status bpcn_file_recover(const char *from, const char *to, bpcn_recovery *report);
+
 /* ---- parameters in and out ---------------------------------------------------------------- */
 
 /* Of a shard that has begun; a memory has shard 0 from the start.

@@ -181,8 +181,7 @@ bpcn_status log_sync(struct log *log)
 
 /* ---- repeating */
 
-/* Made as it was made before: by the same call, of what the record holds. */
-static bpcn_status repeat(struct editing *editing, const struct change *change)
+bpcn_status log_repeat(struct editing *editing, const struct change *change)
 {
     struct contents *contents = editing->contents;
     if (change->kind == CHANGE_NOTE && contents_keep_note(contents, change->note, change->note_bytes) != 0)
@@ -247,7 +246,7 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return fail_record(log, "its shard has not begun");
     if (change.begin && change.shard < contents->count && contents->options.when_full != BPCN_RECYCLE)
         return fail_record(log, "its shard has begun before, and is not to begin anew");
-    status = repeat(editing, &change);
+    status = log_repeat(editing, &change);
     if (status != BPCN_OK)
         return fail(status, "out of memory");
     log_count(log, log->end + RECORD_BYTES + record->bytes + RECORD_END_BYTES, kept);

@@ -46,6 +46,11 @@ bpcn_status log_sync(struct log *log);
 /* Cuts the file to `end` and makes that durable: what was there must not come back. */
 int log_cut(struct log *log, uint64_t end);
 
+/* Makes a change as it was made before: by the same call, of what its record holds. BPCN_NO_MEMORY without a sentence.
+ */
+struct editing;
+bpcn_status log_repeat(struct editing *editing, const struct change *change);
+
 /* Repeats all records of a file of the given length, found after log->seal was read. A torn end stays in the file, its
    size in log->dropped. */
 bpcn_status log_replay(struct log *log, uint64_t length, struct contents *contents);

@@ -249,6 +249,13 @@ static int allocate(struct contents *contents, const struct header *header)
 bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
                           struct contents *contents)
 {
+    return snapshot_salvage(file, path, header, contents, NULL, NULL);
+}
+
+bpcn_status snapshot_salvage(const struct file *file, const char *path, const struct header *header,
+                             struct contents *contents, void (*bad)(void *user, const struct section *section),
+                             void *user)
+{
     struct pass pass = {.file = file, .path = path, .header = header};
     bpcn_status status =
         allocate(contents, header) == 0 && pass_create(&pass) == 0 ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
@@ -259,6 +266,10 @@ bpcn_status snapshot_read(const struct file *file, const char *path, const struc
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
         status = section_read(&pass, contents, &section);
+        if (status != BPCN_OK && bad != NULL) {
+            bad(user, &section);
+            status = BPCN_OK;
+        }
         section.offset += section_length(&section);
     }
     if (status == BPCN_OK && !has_shards(&header->options)) { /* the one shard's are the memory's */

@@ -22,6 +22,12 @@ bpcn_status snapshot_seal(const struct file *file, const char *path, const struc
 bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
                           struct contents *contents);
 
+/* The same of a damaged file: every section that cannot be read is told, with the reason in bpcn_error, and left as it
+   may be. With bad = NULL the first one is a failure. */
+bpcn_status snapshot_salvage(const struct file *file, const char *path, const struct header *header,
+                             struct contents *contents, void (*bad)(void *user, const struct section *section),
+                             void *user);
+
 /* BPCN_IO with "cannot <what> <path>: <errno in words>". */
 bpcn_status fail_io(const char *what, const char *path);
 
