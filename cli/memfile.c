@@ -208,6 +208,8 @@ int memfile_header(const struct say *say, const char *path, struct memhead *head
     if (status != BPCN_OK)
         return library_error(say, path, status);
     head->file_bytes = info.file_bytes;
+    head->file_most = info.file_most;
+    head->disk_most = info.disk_most;
     head->stats = (bpcn_stats){
         .writes = info.writes, .forgets = info.forgets, .deletes = info.deletes, .bytes = (size_t)info.snapshot_bytes};
     return remark_parse("", head->options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
@@ -223,6 +225,8 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
     if (status != BPCN_OK)
         return library_error(say, path, status);
     head->file_bytes = info.file_bytes;
+    head->file_most = info.file_most;
+    head->disk_most = info.disk_most;
     int failed = memfile_open(say, path, TO_LOOK, &file);
     if (failed)
         return failed;
@@ -331,6 +335,9 @@ int memfile_compact(const struct say *say, const char *path, const char *to)
 {
     struct memfile file;
     bpcn_file_info before = {.size = sizeof before}, after = {.size = sizeof after};
+    struct stat st;
+    if (to != NULL && lstat(to, &st) == 0)
+        return say_error(say, "%s: already exists", to);
     bpcn_status status = bpcn_file_inspect(path, &before, NULL);
     if (status != BPCN_OK)
         return library_error(say, path, status);
@@ -344,8 +351,8 @@ int memfile_compact(const struct say *say, const char *path, const char *to)
         status = bpcn_file_inspect(to != NULL ? to : path, &after, NULL);
     if (status != BPCN_OK)
         return library_error(say, path, status);
-    say_result(say, "%s: %.1f MB, of which %.1f MB of log are folded: now %.1f MB\n", to != NULL ? to : path,
-               (double)before.file_bytes / 1e6, (double)before.log_bytes / 1e6, (double)after.file_bytes / 1e6);
+    say_result(say, "%s: %s, it was %s with a log of %s\n", to != NULL ? to : path, say_bytes(after.file_bytes),
+               say_bytes(before.file_bytes), say_bytes(before.log_bytes));
     if (say->json) {
         fputs("{\"file\":", stdout);
         json_string(stdout, to != NULL ? to : path);

@@ -91,6 +91,8 @@ struct memhead {
     bpcn_stats stats;
     struct remark remark;
     uint64_t file_bytes;
+    uint64_t file_most; /* that it never exceeds, and what it takes of the disk while its log is folded; 0: unknown */
+    uint64_t disk_most;
     uint64_t *rows; /* [stats.shards]: in each shard that has begun; NULL from the header alone */
     size_t files;   /* that the memory is cut into */
 };

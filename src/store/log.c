@@ -10,6 +10,7 @@
 #include "store_format.h"
 #include "store_snapshot.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ---- appending */
@@ -161,8 +162,10 @@ bpcn_status log_append(struct log *log, const struct model *model, const struct 
     put_payload(&out, model, change);
     uint32_t sum = put_end(&out, log->end + RECORD_BYTES + record.bytes);
     if (out.failed) {
+        int reason = errno;
         bpcn_status status = fail_io("append to", log->path);
         *broken = log_cut(log, log->end) != 0;
+        errno = reason;
         return status;
     }
     log_count(log, out.at, sum);

@@ -44,15 +44,19 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
     struct place place;
     struct header header;
     struct file old = {ops, -1}, file = {ops, -1};
+    struct file_status is;
     int moved;
     bpcn_status status = place_find(path, &place);
     if (status == BPCN_OK && state_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
+    if (status == BPCN_OK && ops->find(ops->context, place.path, &is) == 0 && !is.regular)
+        return fail(BPCN_INVALID, "%s is not a file: it is not replaced by one", path);
     if (status == BPCN_OK)
         status = place_lock(ops, &place, O_RDONLY, &old);
     if (status != BPCN_OK)
         return status;
     status = place_replace(&place, &old, contents, 0, &file, &header, &moved);
+    status = place_explain(ops, &place, contents, "write", status);
     file_close(&file);
     file_close(&old);
     return status;
@@ -64,6 +68,29 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
 static bpcn_status check_changed(const struct store *store, const struct contents *contents)
 {
     return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
+}
+
+/* Where the disk is small, the log is folded while a new file still fits beside it: half of what that leaves free is
+   for the log. Where none fits the log is all there is, and has what there is. */
+static void set_limit(struct store *store, uint64_t snapshot)
+{
+    uint64_t there, bytes = store->log.end - store->log.start;
+    const struct file_ops *ops = store->log.file.ops;
+    store->limit = log_limit(snapshot, store->asked);
+    if (store->asked > 0 || store->read_only || ops->room(ops->context, store->place.folder, &there) != 0)
+        return;
+    if (there > snapshot && bytes + (there - snapshot) / 2 < store->limit)
+        store->limit = bytes + (there - snapshot) / 2;
+}
+
+static void checkpoint_when_due(struct store *store, const struct contents *contents)
+{
+    uint64_t bytes = store->log.end - store->log.start;
+    if (bytes < store->limit || store->limit == UINT64_MAX)
+        return;
+    uint64_t limit = store->limit;
+    if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
+        store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
 }
 
 bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change)
@@ -80,7 +107,9 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
             return BPCN_NUMERIC;
         store->suspect = store->everywhere = 0;
     }
+    checkpoint_when_due(store, contents); /* a call of many rows does not make the log longer than others do */
     status = log_append(&store->log, contents->shard[0], change, &store->broken);
+    status = place_explain(store->log.file.ops, &store->place, contents, "append to", status);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
@@ -147,21 +176,6 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
 }
 
-static void set_limit(struct store *store, uint64_t snapshot)
-{
-    store->limit = log_limit(snapshot, store->asked);
-}
-
-static void checkpoint_when_due(struct store *store, const struct contents *contents)
-{
-    uint64_t bytes = store->log.end - store->log.start;
-    if (bytes < store->limit || store->limit == UINT64_MAX)
-        return;
-    uint64_t limit = store->limit;
-    if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
-        store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
-}
-
 bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
 {
     if (store == NULL || store->log.records == store->handled)
@@ -210,11 +224,12 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     status = place_replace(&store->place, &store->log.file, contents, store->generation + 1, &file, &header, &moved);
     if (status != BPCN_OK) {
         store->broken |= moved; /* what we hold open may be at the path no more */
-        return status;
+        return place_explain(store->log.file.ops, &store->place, contents, "fold the log of", status);
     }
     file_close(&store->log.file);
     begin_log(&store->log, file, &header);
     store->handled = 0;
+    store->suspect = store->everywhere = 0; /* the state was looked at */
     store->generation++;
     store->version = header.version;
     set_limit(store, header.snapshot);
