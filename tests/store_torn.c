@@ -150,7 +150,8 @@ static void run_session(void)
             REQUIRE(bpcn_memory_sync(memory) == BPCN_OK);
         acknowledged = begun;
         REQUIRE(bpcn_memory_close(memory) == BPCN_OK);
-        leave_torn_end(&seam.ops);
+        if (round % 3 != 2) /* else the next round finds it as it was closed */
+            leave_torn_end(&seam.ops);
     }
 }
 
@@ -254,7 +255,7 @@ static int check(struct image *image, size_t events)
 {
     struct file_ops ops = image_ops(image);
     bpcn_open_options how;
-    bpcn_file_info info = {.size = sizeof info};
+    bpcn_file_info info = {.size = sizeof info}, again = {.size = sizeof again};
     bpcn_memory *memory;
     uint64_t least = acknowledged_by(events), most = events < entry_count ? entries[events].begun : begun;
     bpcn_open_options_default(&how, sizeof how);
@@ -265,6 +266,8 @@ static int check(struct image *image, size_t events)
     bpcn_memory_free(memory);
     REQUIRE(memory_open(&ops, "image", &how, &memory) == BPCN_OK);
     REQUIRE(session_sum((uint64_t)steps) == state_sum(memory));
+    bpcn_memory_free(memory);
+    REQUIRE(memory_load(&ops, "image", &memory, &again) == BPCN_OK && again.sealed);
     bpcn_memory_free(memory);
     return info.dropped_bytes > 0;
 }
