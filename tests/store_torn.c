@@ -144,13 +144,13 @@ static void run_session(void)
             if (how.sync != BPCN_SYNC_MANUAL)
                 acknowledged = begun;
         }
-        if (round % 2 == 1)
+        if (round % 4 == 1)
             REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
-        else
+        else if (round % 4 == 2)
             REQUIRE(bpcn_memory_sync(memory) == BPCN_OK);
-        acknowledged = begun;
         REQUIRE(bpcn_memory_close(memory) == BPCN_OK);
-        if (round % 3 != 2) /* else the next round finds it as it was closed */
+        acknowledged = begun;
+        if (round % 2 == 0) /* else the next round finds it as it was closed */
             leave_torn_end(&seam.ops);
     }
 }
