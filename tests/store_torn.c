@@ -146,7 +146,7 @@ static void run_session(void)
         }
         if (round % 4 == 1)
             REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
-        else if (round % 4 == 2)
+        else if (round % 4 == 0)
             REQUIRE(bpcn_memory_sync(memory) == BPCN_OK);
         REQUIRE(bpcn_memory_close(memory) == BPCN_OK);
         acknowledged = begun;
