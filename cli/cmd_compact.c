@@ -1,7 +1,7 @@
 /* bpcn compact: the log of a memory file folded, so that the file is as small as it can be. */
 #include "args.h"
 #include "commands.h"
-#include "memfile.h"
+#include "upkeep.h"
 
 int cmd_compact(int argc, char **argv)
 {
@@ -12,7 +12,7 @@ int cmd_compact(int argc, char **argv)
     if (!args_expect(&a, 1, 2, "MEM [OUT]"))
         return a.status;
     char **rest = args_rest(&a);
-    int status = memfile_compact(&a.say, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
+    int status = upkeep_compact(&a.say, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
     int flushed = say_flush(&a.say);
     return status ? status : flushed;
 }

@@ -1,7 +1,7 @@
 /* bpcn recover: what is intact of a damaged memory file, in a new one. */
 #include "args.h"
 #include "commands.h"
-#include "memfile.h"
+#include "upkeep.h"
 
 int cmd_recover(int argc, char **argv)
 {
@@ -11,7 +11,7 @@ int cmd_recover(int argc, char **argv)
         ;
     if (!args_expect(&a, 2, 2, "IN OUT"))
         return a.status;
-    int status = memfile_recover(&a.say, args_rest(&a)[0], args_rest(&a)[1]);
+    int status = upkeep_recover(&a.say, args_rest(&a)[0], args_rest(&a)[1]);
     int flushed = say_flush(&a.say);
     return status ? status : flushed;
 }

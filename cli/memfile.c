@@ -1,6 +1,7 @@
-/* Memory files, as the library keeps them, with the program's remark in their note. */
+/* Memories in files, as the library keeps them, with the program's remark in the note of the first. */
 #include "memfile.h"
 
+#include "parts.h"
 #include "progress.h"
 #include "verdict.h"
 
@@ -8,41 +9,51 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NOTE_MOST = FIELDS_TEXT_MOST + 256 };
+enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 64 << 20 };
 static const double seconds_between_syncs = 1;
 
-/* The library's sentence, after the file's name unless it has it. */
-static int library_error(const struct say *say, const char *path, bpcn_status status)
+bool memfile_is_folder(const char *path)
 {
-    const char *why = bpcn_error();
+    struct stat st;
+    return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
+}
+
+/* What was wrong, after the memory's name unless it has it. */
+static int say_why(const struct say *say, const char *path, int status, const char *why)
+{
     if (strstr(why, path) != NULL)
         say_error(say, "%s", why);
     else
         say_error(say, "%s: %s", path, why);
     if (status == BPCN_CORRUPT)
-        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file", path);
+        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file",
+                 memfile_is_folder(path) ? "FILE" : path);
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
 }
 
-/* What a crash left, once a run. */
-static void tell_dropped(const struct say *say, const char *path, const bpcn_memory *memory)
+int memfile_refuse(const struct say *say, const char *path, bpcn_status status)
 {
-    static bool told;
-    bpcn_file_info info = {.size = sizeof info};
-    if (told || bpcn_memory_get_file(memory, &info) != BPCN_OK || info.dropped_bytes == 0)
-        return;
-    told = true;
-    say_note(say,
-             "%s: its last %llu bytes were never finished (a crash, or a writer at work) and are dropped: at most "
-             "%llu row%s, none of them acknowledged",
-             path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
-             info.dropped_rows == 1 ? "" : "s");
+    return say_why(say, path, (int)status, bpcn_error());
+}
+
+const char *memfile_why(const struct memfile *file)
+{
+    return file->folder->trouble.text;
 }
 
 int memfile_error(const struct memfile *file)
 {
-    return library_error(file->say, file->path, BPCN_INVALID);
+    return say_why(file->say, file->path, file->folder->trouble.status, memfile_why(file));
 }
+
+/* Room for the next trouble. */
+static struct trouble *fresh(const struct memfile *file)
+{
+    file->folder->trouble = (struct trouble){0};
+    return &file->folder->trouble;
+}
+
+/* ---- create, open, close */
 
 static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
 {
@@ -65,18 +76,55 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
     if (!failed && status == BPCN_OK)
         status = bpcn_memory_save(memory, path);
     if (!failed && status != BPCN_OK)
-        failed = library_error(say, path, status);
+        failed = memfile_refuse(say, path, status);
     bpcn_memory_free(memory);
     return failed;
 }
 
-const struct option memfile_create_list[] = {{NULL, 0, NULL, 0}};
+static struct folder *folder_of(const struct say *say, const char *path)
+{
+    struct folder *folder = calloc(1, sizeof *folder);
+    if (folder == NULL) {
+        say_error(say, "out of memory");
+    } else if (snprintf(folder->path, sizeof folder->path, "%s", path) >= (int)sizeof folder->path) {
+        say_error(say, "%s: the name is too long", path);
+        free(folder);
+        folder = NULL;
+    } else {
+        folder->lone = !memfile_is_folder(path);
+    }
+    return folder;
+}
+
+static int create_folder(const struct say *say, const char *path, const bpcn_options *options,
+                         const struct fields *fields, bool force, size_t files)
+{
+    struct folder *folder = folder_of(say, path);
+    struct trouble trouble = {0};
+    struct remark remark = {.fields = *fields, .fullness = -1};
+    char note[NOTE_MOST];
+    int status = 0;
+    if (folder == NULL)
+        return EXIT_FAILED;
+    find_ranks(folder);
+    folder->lone = false;
+    folder->options = *options;
+    folder->files = files > 0 ? files : (size_t)folder->ranks;
+    if (folder->options.shards == 1)
+        folder->options.shards = folder->files; /* unsaid: one a file */
+    remark_format(&remark, note, sizeof note);
+    if (parts_create(folder, note, force, &trouble) != 0)
+        status = say_why(say, path, trouble.status, trouble.text);
+    free(folder);
+    return status;
+}
 
 int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
                    bool force, size_t files)
 {
     bpcn_memory *memory;
-    (void)files;
+    if (files > 0 || !alone())
+        return create_folder(say, path, options, fields, force, files);
     if (bpcn_memory_create(options, &memory) != BPCN_OK)
         return say_error(say, "%s: %s", path, bpcn_error());
     return memfile_adopt(say, path, memory, fields, force);
@@ -86,48 +134,70 @@ static int get_remark(struct memfile *file)
 {
     char note[NOTE_MOST] = "";
     size_t bytes = 0;
-    bpcn_options o = {.size = sizeof o};
-    bpcn_status status = bpcn_memory_get_options(file->memory, &o);
-    if (status == BPCN_OK)
-        status = bpcn_memory_get_note(file->memory, note, sizeof note - 1, &bytes);
+    bpcn_status status = bpcn_memory_get_note(file->folder->part[0].memory, note, sizeof note - 1, &bytes);
     if (status != BPCN_OK)
-        return library_error(file->say, file->path, status);
-    if (remark_parse(note, o.dim, &file->remark) != 0) {
-        say_error(file->say, "%s: its note does not describe its rows", file->path);
-        return EXIT_DAMAGED;
-    }
+        return memfile_refuse(file->say, file->path, status);
+    if (remark_parse(note, file->folder->options.dim, &file->remark) == 0)
+        return 0;
+    say_error(file->say, "%s: %s does not describe its rows", file->path,
+              file->folder->lone ? "its note" : "the note of its first file");
+    return EXIT_DAMAGED;
+}
+
+void memfile_tell_dropped(const struct say *say, const char *path, uint64_t bytes, uint64_t rows)
+{
+    static bool told;
+    if (bytes > 0 && !told)
+        say_note(say,
+                 "%s: its last %llu bytes were never finished (a crash, or a writer at work) and are dropped: at most "
+                 "%llu row%s, none of them acknowledged",
+                 path, (unsigned long long)bytes, (unsigned long long)rows, rows == 1 ? "" : "s");
+    told |= bytes > 0;
+}
+
+static int tell_dropped(struct memfile *file)
+{
+    struct totals t;
+    if (parts_totals(file->folder, 0, &t, fresh(file)) != 0)
+        return memfile_error(file);
+    memfile_tell_dropped(file->say, file->path, t.dropped_bytes, t.dropped_rows);
     return 0;
 }
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
 {
-    bpcn_open_options o;
-    bpcn_open_options_default(&o, sizeof o);
-    *file = (struct memfile){.say = say, .path = path, .synced = seconds_now()};
-    o.read_only = purpose == TO_LOOK;
-    o.sync = BPCN_SYNC_MANUAL;
-    bpcn_status status = bpcn_memory_open(path, &o, &file->memory);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    tell_dropped(say, path, file->memory);
-    int failed = get_remark(file);
+    *file = (struct memfile){.say = say, .path = path, .synced = seconds_now(), .folder = folder_of(say, path)};
+    if (file->folder == NULL)
+        return EXIT_FAILED;
+    int failed =
+        parts_open(file->folder, purpose == TO_LOOK, fresh(file)) != 0 ? memfile_error(file) : tell_dropped(file);
+    if (!failed)
+        failed = get_remark(file);
     if (failed)
         memfile_close(file);
     return failed;
 }
 
+void memfile_close(struct memfile *file)
+{
+    if (file->folder != NULL)
+        parts_close(file->folder);
+    free(file->folder);
+    file->folder = NULL;
+}
+
 static int make_durable(struct memfile *file)
 {
-    bpcn_status status = bpcn_memory_sync(file->memory);
+    int status = parts_sync(file->folder, fresh(file));
     file->synced = seconds_now();
-    return status == BPCN_OK ? 0 : library_error(file->say, file->path, status);
+    return status == 0 ? 0 : memfile_error(file);
 }
 
 int memfile_commit(struct memfile *file)
 {
-    bpcn_status status = put_remark(file->memory, &file->remark);
+    bpcn_status status = put_remark(file->folder->part[0].memory, &file->remark);
     if (status != BPCN_OK)
-        return library_error(file->say, file->path, status);
+        return memfile_refuse(file->say, file->path, status);
     return make_durable(file);
 }
 
@@ -136,77 +206,130 @@ int memfile_breathe(struct memfile *file)
     return seconds_now() - file->synced < seconds_between_syncs ? 0 : make_durable(file);
 }
 
-void memfile_close(struct memfile *file)
-{
-    bpcn_memory_free(file->memory);
-    file->memory = NULL;
-}
+/* ---- what is done with it */
 
 bpcn_status memfile_options(const struct memfile *file, bpcn_options *options)
 {
-    return bpcn_memory_get_options(file->memory, options);
+    *options = file->folder->options;
+    return BPCN_OK;
+}
+
+static bpcn_status get_stats(const struct memfile *file, bpcn_stats *stats, struct totals *t)
+{
+    const struct folder *folder = file->folder;
+    if (parts_totals(file->folder, 0, t, fresh(file)) != 0)
+        return (bpcn_status)folder->trouble.status;
+    bpcn_memory_get_stats(folder->part[0].memory, stats);
+    stats->writes = t->writes;
+    stats->forgets = t->forgets;
+    stats->deletes = t->deletes;
+    stats->bytes = (size_t)t->bytes;
+    stats->prepared_bytes = (size_t)t->prepared_bytes;
+    stats->bytes_most = (size_t)t->bytes_most;
+    stats->shards = (size_t)t->shards;
+    if (!folder->lone)
+        stats->open_shard = folder_open_shard(folder);
+    return BPCN_OK;
 }
 
 bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
 {
-    return bpcn_memory_get_stats(file->memory, stats);
+    struct totals t;
+    return get_stats(file, stats, &t);
 }
 
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
-    return bpcn_memory_read(file->memory, query, known, n, options, out, info);
+    bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
+    int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));
+    free(own);
+    return (bpcn_status)status;
+}
+
+static uint64_t scrambled(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Each row from a file drawn by its rows. */
+bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, float *out)
+{
+    const struct folder *folder = file->folder;
+    bpcn_status status = BPCN_OK;
+    uint64_t all = 0;
+    for (size_t f = 0; f < folder->files; f++)
+        all += folder->part[f].rows;
+    if (folder->files == 1 || all == 0)
+        status = bpcn_memory_sample(folder->part[0].memory, n, draw, out);
+    for (size_t i = 0; folder->files > 1 && all > 0 && status == BPCN_OK && i < n; i++) {
+        uint64_t own = scrambled(scrambled(draw) + i), left = scrambled(own) % all;
+        const struct part *part = folder->part;
+        for (; left >= part->rows; part++)
+            left -= part->rows;
+        status = bpcn_memory_sample(part->memory, 1, own, out + i * folder->options.dim);
+    }
+    if (status != BPCN_OK)
+        part_trouble(fresh(file), status);
+    return status;
+}
+
+bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *info, size_t *written)
+{
+    return (bpcn_status)parts_write(file->folder, x, n, info, written, fresh(file));
+}
+
+/* One, so that an interrupt waits for one row only; or so many that every rank has a shard to fill. */
+size_t memfile_write_most(const struct memfile *file)
+{
+    const struct folder *f = file->folder;
+    size_t fit = GROUP_BYTES / (f->options.dim * sizeof(float)), each = f->options.shard_rows;
+    size_t all = each < SIZE_MAX / (size_t)f->ranks ? each * (size_t)f->ranks : SIZE_MAX;
+    return alone() || fit < 1 ? 1 : all < fit ? all : fit;
 }
 
 bpcn_status memfile_delete(struct memfile *file, const float *x)
 {
-    return bpcn_memory_delete(file->memory, x);
+    return (bpcn_status)parts_delete(file->folder, x, fresh(file));
 }
 
 bpcn_status memfile_forget(struct memfile *file, double beta)
 {
-    return bpcn_memory_forget(file->memory, beta);
+    return (bpcn_status)parts_forget(file->folder, beta, fresh(file));
 }
 
 bpcn_status memfile_discount(struct memfile *file, double beta)
 {
-    return bpcn_memory_discount(file->memory, beta);
+    return (bpcn_status)parts_discount(file->folder, beta, fresh(file));
 }
 
 double memfile_fullness(const struct memfile *file)
 {
-    return memory_fullness(file->memory);
+    struct totals t;
+    return parts_totals(file->folder, 1, &t, fresh(file)) == 0 ? t.fullness : -1;
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *rows, size_t *written)
+const bpcn_memory *memfile_memory(const struct memfile *file)
 {
-    bpcn_write_info info;
-    bpcn_write_info_default(&info, sizeof info);
-    info.rows = rows;
-    bpcn_status status = bpcn_memory_write(file->memory, x, NULL, n, &info);
-    *written = info.written;
-    return status;
+    if (file->folder->lone)
+        return file->folder->part[0].memory;
+    say_error(file->say, "%s: is a folder; take its files one by one", file->path);
+    return NULL;
 }
 
-size_t memfile_write_most(const struct memfile *file)
-{
-    (void)file;
-    return 1; /* so that an interrupt waits for one row only */
-}
-
-const char *memfile_why(const struct memfile *file)
-{
-    (void)file;
-    return bpcn_error();
-}
+/* ---- about it */
 
 int memfile_header(const struct say *say, const char *path, struct memhead *head)
 {
     bpcn_file_info info = {.size = sizeof info};
-    *head = (struct memhead){.options.size = sizeof head->options, .files = 1};
+    if (memfile_is_folder(path))
+        return memfile_head(say, path, head);
+    *head = (struct memhead){.options.size = sizeof head->options};
     bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
-        return library_error(say, path, status);
+        return memfile_refuse(say, path, status);
     head->file_bytes = info.file_bytes;
     head->file_most = info.file_most;
     head->disk_most = info.disk_most;
@@ -218,30 +341,25 @@ int memfile_header(const struct say *say, const char *path, struct memhead *head
 int memfile_head(const struct say *say, const char *path, struct memhead *head)
 {
     struct memfile file;
-    size_t shards;
-    bpcn_file_info info = {.size = sizeof info};
-    *head = (struct memhead){.options.size = sizeof head->options, .files = 1};
-    bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    head->file_bytes = info.file_bytes;
-    head->file_most = info.file_most;
-    head->disk_most = info.disk_most;
+    struct totals t;
     int failed = memfile_open(say, path, TO_LOOK, &file);
     if (failed)
         return failed;
-    head->remark = file.remark;
-    head->stats.size = sizeof head->stats;
-    status = bpcn_memory_get_stats(file.memory, &head->stats);
-    head->rows = status == BPCN_OK ? calloc(head->stats.shards, sizeof *head->rows) : NULL;
-    if (head->rows != NULL)
-        status = bpcn_memory_get_shards(file.memory, head->rows, head->stats.shards, &shards);
-    if (status != BPCN_OK)
-        failed = library_error(say, path, status);
-    else if (head->rows == NULL)
-        failed = say_error(say, "out of memory");
-    if (failed)
-        memhead_free(head);
+    *head = (struct memhead){.options = file.folder->options,
+                             .stats.size = sizeof head->stats,
+                             .remark = file.remark,
+                             .files = file.folder->lone ? 0 : file.folder->files};
+    if (get_stats(&file, &head->stats, &t) != BPCN_OK) {
+        failed = memfile_error(&file);
+    } else {
+        head->file_bytes = t.file_bytes;
+        head->file_most = t.file_most;
+        head->disk_most = t.disk_most;
+        head->rows = parts_rows(file.folder);
+        for (size_t k = 0; k < head->options.shards; k++) /* after a crash there may be some before it that have not */
+            if (head->rows[k] > 0 && k >= head->stats.shards)
+                head->stats.shards = k + 1;
+    }
     memfile_close(&file);
     return failed;
 }
@@ -250,114 +368,4 @@ void memhead_free(struct memhead *head)
 {
     free(head->rows);
     head->rows = NULL;
-}
-
-static void check_json(const char *path, const bpcn_file_info *info)
-{
-    fputs("{\"file\":", stdout);
-    json_string(stdout, path);
-    printf(
-        ",\"sound\":%s,\"closed\":%s,\"bytes\":%llu,\"records\":%llu,\"dropped_bytes\":%llu,\"dropped_rows\":%llu}\n",
-        info->dropped_bytes == 0 ? "true" : "false", info->sealed ? "true" : "false",
-        (unsigned long long)info->file_bytes, (unsigned long long)info->records,
-        (unsigned long long)info->dropped_bytes, (unsigned long long)info->dropped_rows);
-}
-
-int memfile_check(const struct say *say, const char *path)
-{
-    bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_check(path, &info, NULL);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    if (say->json)
-        check_json(path, &info);
-    if (info.dropped_bytes > 0) {
-        say_result(say,
-                   "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
-                   "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
-                   path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
-                   info.dropped_rows == 1 ? "" : "s");
-        return EXIT_REFUSED;
-    }
-    say_result(say, "%s: sound%s\n", path,
-               info.sealed        ? ""
-               : info.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
-                                  : " (not closed: a crash ended its writer, or one is at work)");
-    return EXIT_DONE;
-}
-
-static void tell_loss(void *user, const char *what)
-{
-    say_note(user, "%s", what);
-}
-
-static void recover_json(const char *from, const char *to, const bpcn_recovery *r)
-{
-    fputs("{\"file\":", stdout);
-    json_string(stdout, from);
-    fputs(",\"recovered\":", stdout);
-    json_string(stdout, to);
-    printf(",\"writes\":%llu,\"records\":%llu,\"rows\":%llu,\"mended\":%llu,\"lost_records\":%llu,\"shards\":%llu,"
-           "\"lost_shards\":%llu}\n",
-           (unsigned long long)r->writes, (unsigned long long)r->records, (unsigned long long)r->rows,
-           (unsigned long long)r->mended, (unsigned long long)r->lost_records, (unsigned long long)r->shards,
-           (unsigned long long)r->lost_shards);
-}
-
-int memfile_recover(struct say *say, const char *from, const char *to)
-{
-    bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = say};
-    bpcn_status status = bpcn_file_recover(from, to, &r);
-    if (status != BPCN_OK) {
-        say_error(say, "%s: %s", from, bpcn_error());
-        return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
-    }
-    if (say->json)
-        recover_json(from, to, &r);
-    say_result(say, "%s: %llu rows written, %llu of them in whole records of the log", to, (unsigned long long)r.writes,
-               (unsigned long long)r.rows);
-    if (r.lost_shards > 0)
-        say_result(say, "; %llu of %llu shards lost", (unsigned long long)r.lost_shards, (unsigned long long)r.shards);
-    if (r.lost_records > 0)
-        say_result(say, "; %llu record%s of the log lost", (unsigned long long)r.lost_records,
-                   r.lost_records == 1 ? "" : "s");
-    say_result(say, r.lost_shards + r.lost_records + r.lost_note == 0 ? "; nothing is lost\n" : "\n");
-    return r.lost_shards + r.lost_records + r.lost_note == 0 ? EXIT_DONE : EXIT_REFUSED;
-}
-
-/* Folds the log into the file itself, or into a new one. */
-static bpcn_status fold(bpcn_memory *memory, const char *to)
-{
-    return to == NULL ? bpcn_memory_checkpoint(memory) : bpcn_memory_save(memory, to);
-}
-
-int memfile_compact(const struct say *say, const char *path, const char *to)
-{
-    struct memfile file;
-    bpcn_file_info before = {.size = sizeof before}, after = {.size = sizeof after};
-    struct stat st;
-    if (to != NULL && lstat(to, &st) == 0)
-        return say_error(say, "%s: already exists", to);
-    bpcn_status status = bpcn_file_inspect(path, &before, NULL);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    int failed = memfile_open(say, path, to != NULL ? TO_LOOK : TO_CHANGE, &file);
-    if (failed)
-        return failed;
-    if (to != NULL || before.log_bytes > 0)
-        status = fold(file.memory, to);
-    memfile_close(&file);
-    if (status == BPCN_OK)
-        status = bpcn_file_inspect(to != NULL ? to : path, &after, NULL);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    say_result(say, "%s: %s, it was %s with a log of %s\n", to != NULL ? to : path, say_bytes(after.file_bytes),
-               say_bytes(before.file_bytes), say_bytes(before.log_bytes));
-    if (say->json) {
-        fputs("{\"file\":", stdout);
-        json_string(stdout, to != NULL ? to : path);
-        printf(",\"bytes_before\":%llu,\"bytes\":%llu}\n", (unsigned long long)before.file_bytes,
-               (unsigned long long)after.file_bytes);
-    }
-    return EXIT_DONE;
 }

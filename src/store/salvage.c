@@ -75,6 +75,7 @@ static bpcn_status read_header(struct salvage *s)
     bpcn_status status = header_decode(bytes, got, UINT64_MAX / 4, &s->header);
     if (status != BPCN_OK)
         return status;
+    s->log.version = s->header.version;
     s->log.salt = s->header.salt;
     if (snapshot_seal(&s->log.file, s->log.path, &s->header, &s->log.seal) != BPCN_OK) {
         say(s, "%s", bpcn_error());
@@ -161,6 +162,9 @@ static bpcn_status repeat(struct salvage *s, struct editing *editing, const stru
     struct change change;
     const char *what;
     int wrong = change_decode(s->contents.shard[0], record, payload, &change, &what) != BPCN_OK;
+    if (!wrong && change.known != NULL && s->log.version < VERSION_HOLES)
+        what = "its row has holes, which the file's version does not know";
+    wrong |= what != NULL;
     if (wrong ||
         (change.kind == CHANGE_DELETE && (change.shard >= s->contents.count || (s->gap && s->without_deletes)))) {
         say(s, "record %" PRIu64 " of the log (at byte %" PRIu64 ") is left out: %s", record->sequence, record->offset,

@@ -22,7 +22,6 @@
 struct store {
     struct place place;
     struct log log; /* with the open and locked file; fd = -1 for a reader */
-    uint32_t version;
     uint64_t generation;
     uint64_t dropped; /* bytes of the torn end that opening found */
     uint64_t dropped_rows;
@@ -202,6 +201,7 @@ static void begin_log(struct log *log, struct file file, const struct header *he
     *log = (struct log){.file = file,
                         .path = log->path,
                         .buffer = log->buffer,
+                        .version = header->version,
                         .salt = header->salt,
                         .start = header->snapshot,
                         .end = header->snapshot,
@@ -231,7 +231,6 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     store->handled = 0;
     store->suspect = store->everywhere = 0; /* the state was looked at */
     store->generation++;
-    store->version = header.version;
     set_limit(store, header.snapshot);
     return BPCN_OK;
 }
@@ -356,11 +355,10 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->dropped = store->log.dropped;
     store->dropped_rows = store->log.dropped_rows;
     store->asked = options->checkpoint_bytes;
-    store->version = header.version;
     set_limit(store, header.snapshot);
     if (options->threads > 0)
         contents->options.threads = options->threads;
-    if (!store->read_only && store->version < STORE_VERSION) /* an older file becomes one that can be sealed */
+    if (!store->read_only && store->log.version < STORE_VERSION) /* an older file becomes one that can be sealed */
         status = store_checkpoint(store, contents);
     if (status != BPCN_OK)
         return give_up(store, contents, status);
@@ -372,7 +370,7 @@ void store_info(const struct store *store, const struct contents *contents, bpcn
 {
     struct header header;
     state_header(contents, store->generation, &header);
-    header.version = store->version;
+    header.version = store->log.version;
     header.snapshot = store->log.start;
     fill_info(&header, store->log.end, &store->log, store->asked, info);
     info->replayed = store->replayed;

@@ -13,6 +13,7 @@
 
 enum {
     STORE_VERSION = 3,  /* the one that is written; see sections_at */
+    VERSION_HOLES = 3,  /* the first whose log may hold rows with holes */
     STORE_FEATURES = 0, /* required-feature bits that this version knows */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
@@ -77,7 +78,7 @@ uint64_t section_length(const struct section *section);
 /* The largest table of any section. */
 uint64_t section_largest_table(const struct header *header);
 
-/* Whether shards matter to the memory. If not, its file says nothing of them. */
+/* Whether shards matter to the memory. If not, its file may be of version 1. */
 static inline int has_shards(const bpcn_options *options)
 {
     return options->shards > 1 || options->when_full != BPCN_BLUR || options->first_shard > 0 ||

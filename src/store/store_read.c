@@ -62,6 +62,7 @@ bpcn_status read_all(struct log *log, const char *path, struct contents *content
         status = snapshot_read(&log->file, path, header, contents);
     if (status != BPCN_OK)
         return status;
+    log->version = header->version;
     log->salt = header->salt;
     log->start = log->end = header->snapshot;
     status = log_replay(log, is.length, contents);
@@ -170,10 +171,9 @@ bpcn_status store_load(const struct file_ops *ops, const char *path, struct cont
         return status;
     }
     if (info != NULL) {
-        uint32_t version = header.version;
         state_header(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
         header.snapshot = log.start;
-        header.version = version;
+        header.version = log.version;
         fill_info(&header, log.end + log.dropped, &log, 0, info);
     }
     return BPCN_OK;
