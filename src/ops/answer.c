@@ -183,11 +183,18 @@ static double given_noise(const struct reading *r)
     return given * given;
 }
 
-static size_t known_of(const struct reading *r, size_t i)
+/* The known entries of row i, and the sum of their squares. */
+static size_t known_of(const struct reading *r, size_t i, double *power)
 {
-    size_t dim = r->model->width[0], known = dim;
-    for (size_t j = 0; r->request->known != NULL && j < dim; j++)
-        known -= r->request->known[i * dim + j] == 0;
+    size_t dim = r->model->width[0], known = 0;
+    const unsigned char *mask = r->request->known == NULL ? NULL : r->request->known + i * dim;
+    const real *x = r->x + i * dim;
+    *power = 0;
+    for (size_t j = 0; j < dim; j++)
+        if (mask == NULL || mask[j]) {
+            *power += (double)x[j] * (double)x[j];
+            known++;
+        }
     return known;
 }
 
@@ -216,10 +223,11 @@ static void find_patterns(struct reading *r, const struct energy *energy, size_t
         r->pattern[rows[i]] = pattern_of(r, rows[i], lane, work->error + i * r->model->width[0]);
 }
 
-static struct judgement judge_row(const struct reading *r, size_t i, size_t known)
+static struct judgement judge_row(const struct reading *r, size_t i, size_t known, double power)
 {
     const struct fit *fit = fit_of(r->rows, i);
     struct evidence evidence = {.squares = fit->squares,
+                                .power = power,
                                 .variance = fit->variance,
                                 .known = (double)known,
                                 .noise = given_noise(r),
@@ -232,9 +240,10 @@ static struct judgement judge_row(const struct reading *r, size_t i, size_t know
 
 static void report_row(const struct reading *r, size_t i)
 {
-    size_t known = known_of(r, i);
+    double power;
+    size_t known = known_of(r, i, &power);
     const struct fit *fit = fit_of(r->rows, i);
-    struct judgement judgement = judge_row(r, i, known);
+    struct judgement judgement = judge_row(r, i, known, power);
     r->request->info[i] = (bpcn_read_info){
         .energy = r->outcome[i].energy,
         .log_density = r->objective.integrated ? r->log_density[i] : -r->outcome[i].energy,

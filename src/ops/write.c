@@ -5,6 +5,7 @@
 #include "editor.h"
 
 #include "familiarity.h"
+#include "linalg.h"
 #include "random.h"
 #include "start.h"
 
@@ -118,12 +119,14 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
 /* How familiar the row was to particle k, as it stands. */
 static struct judgement judge_before(const struct editor *e, size_t k)
 {
+    size_t dim = e->model->width[0];
     struct evidence evidence = {.squares = e->squares[k],
+                                .power = sum_of_squares(dim, e->rows->x0[0]),
                                 .variance = noise_variance(e->model, 0) + e->leverage[k],
                                 .known = e->rows->count[0],
                                 .sensory = the_density.sensory,
                                 .written = e->prepared != NULL ? prepared_share_written(e->prepared) : 0};
-    evidence.whole = e->rows->count[0] == (double)e->model->width[0];
+    evidence.whole = e->rows->count[0] == (double)dim;
     return judge(e->model, &evidence);
 }
 
