@@ -248,13 +248,17 @@ typedef struct bpcn_write_info {
 BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
 
 /* Writes n rows of dim floats, one after the other, each in one shot. All rows are checked before
-   the first is written. known must be NULL for now. `info` may be NULL. */
+   the first is written. known [n x dim], nonzero where an entry is known, or NULL: all is. What is not
+   known of a row is never looked at, may be NaN, and what the memory predicts there stays (docs/MODEL.md); of
+   a row with holes the energy counts known entries only. Something of every row must be known.
+   `info` may be NULL. */
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known,
                                        size_t n, bpcn_write_info *info);
 
 /* Takes back one written row: infers the code under which writing the row again would give the
    present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,
-   when that would leave a covariance indefinite: the memory does not hold the row. */
+   when that would leave a covariance indefinite: the memory does not hold the row. A row that was
+   written with holes cannot be taken back. */
 BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
 
 /* ---- read --------------------------------------------------------------------------------- */
@@ -275,8 +279,10 @@ typedef struct bpcn_read_options {
                                  (default): estimated from each query (ReLU with a mask: 0). Known
                                  entries come back as they are unless noise is given. Not used by
                                  BPCN_OBJECTIVE_PAPER. */
-    size_t shards;            /* that a query is read in, of those that could have it by a quick look at
-                                 all; the likeliest answers. 0 (default): at most 4 */
+    size_t shards;            /* that a query is read in at most, of those that could have it by a quick
+                                 look at all; the likeliest answers, where familiarity counts for up to
+                                 a nat. 0 (default): 4. As many as there are, or more: all, without
+                                 the look */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);

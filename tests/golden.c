@@ -214,8 +214,8 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
         struct change change;
         bpcn_write_row row;
         assert_ok(edit_begin(&edit, memory, CHANGE_WRITE));
-        assert_ok(
-            core_for(m)->find_write(editing_of(&edit.editing, 0, 0), x->data + k * m->width[0], starts, &change, &row));
+        assert_ok(core_for(m)->find_write(editing_of(&edit.editing, 0, 0), x->data + k * m->width[0], NULL, starts,
+                                          &change, &row));
         assert_ok(edit_make(&edit, &change));
         assert_ok(edit_end(&edit, BPCN_OK, NULL));
         compare_state(c, tag, memory, NULL);

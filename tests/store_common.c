@@ -94,6 +94,18 @@ bpcn_status write_row(bpcn_memory *memory, uint64_t i)
     return bpcn_memory_write(memory, row, NULL, 1, NULL);
 }
 
+bpcn_status write_holes(bpcn_memory *memory, uint64_t i)
+{
+    float row[64];
+    unsigned char known[64];
+    size_t dim = memory->contents.shard[0]->width[0];
+    REQUIRE(dim <= 64);
+    make_row(i, dim, row);
+    for (size_t j = 0; j < dim; j++)
+        known[j] = (i + j) % 3 != 0 || dim == 1;
+    return bpcn_memory_write(memory, row, known, 1, NULL);
+}
+
 /* n numbers as the model's reals; freed by the caller. */
 static void *as_reals(const struct model *model, const float *from, size_t n)
 {

@@ -40,6 +40,9 @@ void make_row(uint64_t i, size_t dim, float *row);
 /* Writes row number i. */
 bpcn_status write_row(bpcn_memory *memory, uint64_t i);
 
+/* The same with holes, which are a function of its number too. */
+bpcn_status write_holes(bpcn_memory *memory, uint64_t i);
+
 /* Logs and makes a change that was not found by inference. */
 bpcn_status change_memory(bpcn_memory *memory, const struct change *change);
 

@@ -26,8 +26,8 @@ static uint32_t sums[STEPS + 1];                 /* of the state after so many r
 static struct header header;
 
 /* A file with a note, two particles and six records of every kind. Of the session with shards: with two of them in the
-   snapshot, and a third that begins in the log. */
-static void make_good(unsigned long session)
+   snapshot, and a third that begins in the log. With holes: of version 3, and they are in the first record's row. */
+static void make_good(unsigned long session, int holes)
 {
     session_choose(session);
     struct file_ops quick = file_without_sync();
@@ -41,7 +41,7 @@ static void make_good(unsigned long session)
     how.threads = 1;
     REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
     for (uint64_t i = 0; i < (session == 0 ? 1 : 3); i++)
-        REQUIRE(write_row(memory, 100 + i) == BPCN_OK);
+        REQUIRE((holes ? write_holes : write_row)(memory, 100 + i) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
     for (size_t i = 0; i < STEPS; i++) {
@@ -50,11 +50,12 @@ static void make_good(unsigned long session)
         sums[i] = state_sum(memory);
         make_row(i, 5, rows);
         make_row(i + 50, 5, rows + 5);
-        bpcn_status status = i == 1   ? bpcn_memory_forget(memory, 0.25)
-                             : i == 2 ? bpcn_memory_set_note(memory, "another", 7)
-                             : i == 3 ? write_together(memory, rows, 2)
-                             : i == 4 ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
-                                      : bpcn_memory_write(memory, rows, NULL, 1, NULL);
+        bpcn_status status = i == 1            ? bpcn_memory_forget(memory, 0.25)
+                             : i == 2          ? bpcn_memory_set_note(memory, "another", 7)
+                             : i == 3          ? write_together(memory, rows, 2)
+                             : i == 4          ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
+                             : i == 0 && holes ? write_holes(memory, i)
+                                               : bpcn_memory_write(memory, rows, NULL, 1, NULL);
         REQUIRE(status == BPCN_OK);
     }
     store_info(memory->store, &memory->contents, &info);
@@ -233,7 +234,7 @@ static void try_headers(void)
     start();
     file_bytes = 0;
     refuse(BPCN_FORMAT, "empty");
-    refuse32(8, 3, BPCN_NEWER, "version 3");
+    refuse32(8, 4, BPCN_NEWER, "version 4");
     refuse32(8, 0, BPCN_CORRUPT, "no format version 0");
     refuse32(12, 1, BPCN_NEWER, "features 0x00000001");
     refuse32(12, 0x80000000u, BPCN_NEWER, "features 0x80000000");
@@ -449,6 +450,36 @@ static void try_overflow(void)
     refuse(BPCN_CORRUPT, "is not finite");
 }
 
+/* Bytes of the first record, put there and repaired, that make it refused: its sentences are those of other records. */
+static void refuse_bytes(size_t at, const void *bytes, size_t n, const char *words)
+{
+    uint32_t sum;
+    start();
+    memcpy(file + at, bytes, n);
+    repair();
+    REQUIRE(load(file, file_bytes, &sum) == BPCN_CORRUPT && strstr(bpcn_error(), words) != NULL);
+}
+
+/* What the first record knows of its row: of 5 entries the second, third and last. */
+static void try_holes(void)
+{
+    size_t write = (size_t)record_at[0] + RECORD_BYTES, x = write + 24, known = x + 4 * (5 + 14);
+    REQUIRE(header.version == VERSION_HOLES && memcmp(good + known, "\0\1\1\0\1\0\0\0", 8) == 0);
+    refuse_bytes(known, "\0\2\1\0\1", 5, "what it knows of its row cannot be");
+    refuse_bytes(known, "\0\0\0\0\0", 5, "what it knows of its row cannot be");
+    refuse_bytes(known, "\1\1\1\1\1", 5, "what it knows of its row cannot be");
+    refuse_bytes(known, "\0\1\1\0\1\0\0\1", 8, "its padding is not zero");
+    refuse_bytes(x, "\1", 1, "what it knows of its row cannot be"); /* a number where nothing is known */
+    refuse_bytes(x + 4, "\0\0\x80\x7f", 4, "a number in it is not finite");
+    refuse_bytes(write, "\2", 1, "its number of rows cannot be");
+    refuse_bytes(write + 3, "\0", 1, "its length does not fit its rows");
+    start();
+    put32(file + 8, 1);
+    memset(file + 416, 0, 24);
+    repair();
+    refuse(BPCN_CORRUPT, "its row has holes, which the file's version does not know");
+}
+
 /* ---- shards */
 
 static const uint64_t begins = UINT64_C(1) << 63;
@@ -554,7 +585,7 @@ int main(int argc, char **argv)
     bpcn_memory *warm;
     REQUIRE(bpcn_memory_create(&o, &warm) == BPCN_OK); /* sets the number of threads */
     bpcn_memory_free(warm);
-    make_good(0);
+    make_good(0, 0);
     unsigned long cut = try_truncations(every > 1 ? 7 : 1), flipped = try_bits(every);
     try_headers();
     try_promises();
@@ -563,7 +594,11 @@ int main(int argc, char **argv)
     try_records();
     try_deletes();
     try_overflow();
-    make_good(1);
+    make_good(0, 1);
+    cut += try_truncations(every > 1 ? 7 : 1);
+    flipped += try_bits(every);
+    try_holes();
+    make_good(1, 0);
     cut += try_truncations(every > 1 ? 7 : 1);
     flipped += try_bits(every);
     try_shard_headers();

@@ -69,7 +69,7 @@ static double time_to_write(bpcn_memory *memory, const float *row, int durable)
     bpcn_write_row about;
     double start = now();
     REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK);
-    REQUIRE(core->find_write(editing_of(&edit.editing, 0, 0), row, NULL, &change, &about) == BPCN_OK);
+    REQUIRE(core->find_write(editing_of(&edit.editing, 0, 0), row, NULL, NULL, &change, &about) == BPCN_OK);
     double found = now();
     if (durable)
         REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);

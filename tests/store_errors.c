@@ -21,7 +21,8 @@ struct fault {
     int for_ever;
     long at; /* which operation */
     long count;
-    int writing;     /* steps are being made: a sync is one of the log */
+    int writing;     /* steps are being made: a sync is one of the log, */
+    int replacing;   /* unless it is one of a file that is to take the place of this one */
     int sync_failed; /* of the log */
 };
 
@@ -29,6 +30,10 @@ static int before(void *user, const struct event *event, size_t *most)
 {
     struct fault *fault = user;
     long now = fault->count++;
+    if (event->call == CALL_OPEN)
+        fault->replacing = strstr(event->path, ".bpcn-new") != NULL;
+    else if (event->call == CALL_RENAME || event->call == CALL_REMOVE)
+        fault->replacing = 0;
     if (now != fault->at && !(fault->for_ever && now > fault->at))
         return 0;
     if (fault->reason == SHORT) {
@@ -39,7 +44,8 @@ static int before(void *user, const struct event *event, size_t *most)
         *most = 0;
         return 0;
     }
-    fault->sync_failed |= fault->writing && event->call == CALL_SYNC && (fault->reason != EINTR || fault->for_ever);
+    if (fault->writing && !fault->replacing && event->call == CALL_SYNC)
+        fault->sync_failed |= fault->reason != EINTR || fault->for_ever;
     return fault->reason;
 }
 

@@ -47,6 +47,24 @@ static void make_version_1(const char *folder, const char *name, int fold)
     bpcn_memory_free(memory);
 }
 
+/* Rows with holes in the log, and one before it. */
+static void make_holes(const char *folder, const char *name)
+{
+    struct file_ops quick = file_without_sync();
+    bpcn_options o = small_options();
+    bpcn_open_options how;
+    bpcn_memory *memory;
+    char path[512];
+    bpcn_open_options_default(&how, sizeof how);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+    how.create = &o;
+    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
+    for (uint64_t i = 0; i < 3; i++)
+        REQUIRE(write_holes(memory, i) == BPCN_OK && write_row(memory, i) == BPCN_OK);
+    bpcn_memory_free(memory);
+}
+
 int main(int argc, char **argv)
 {
     bpcn_options o = session_options();
@@ -67,6 +85,7 @@ int main(int argc, char **argv)
     o.dim = 1;
     o.particles = 3;
     make(folder, "seed-tiny", &o, 8, 0);
+    make_holes(folder, "seed-holes");
     session_choose(1);
     o = session_options();
     make(folder, "seed-shards-empty", &o, 0, 0);

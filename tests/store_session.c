@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-enum kind { ROW, BLOCK, FORGET, DISCOUNT, NOTE, MINIMIZER };
+enum kind { ROW, HOLES, BLOCK, FORGET, DISCOUNT, NOTE, MINIMIZER };
 
 static enum kind kind_of(uint64_t step)
 {
-    static const enum kind kinds[] = {ROW, ROW, ROW, ROW, ROW, ROW, ROW, BLOCK, FORGET, DISCOUNT, NOTE, MINIMIZER};
+    static const enum kind kinds[] = {ROW, ROW, ROW, ROW, ROW, ROW, HOLES, BLOCK, FORGET, DISCOUNT, NOTE, MINIMIZER};
     uint64_t state = step * 3 + 1;
     return kinds[next_random(&state) % 12];
 }
@@ -54,6 +54,8 @@ bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made)
         while (*made < MOST_TOGETHER && step % 2 == 0 && kind_of(step + *made) == ROW)
             ++*made;
         return make_rows(memory, step, *made, 0);
+    case HOLES:
+        return write_holes(memory, step);
     case BLOCK:
         return make_rows(memory, step, 2, 1);
     case FORGET:

@@ -1,7 +1,7 @@
 /*
  * A session is a row of steps, each a function of its number alone, so that what a memory file
  * holds after a crash can be compared with a memory that never had a file. One step is one log
- * record: a row, several rows together, a forget, a discount, a note or a minimizer.
+ * record: a row, one with holes, several rows together, a forget, a discount, a note or a minimizer.
  */
 #ifndef STORE_SESSION_H
 #define STORE_SESSION_H

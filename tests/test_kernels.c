@@ -620,7 +620,7 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
         float *x = numbers(DIM, 3 * i + 1), *code = numbers(WIDTH, 3 * i + 2);
         const float *row = x;
         assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);
-        particle_update(m->contents.shard[0], &m->contents.shard[0]->particles[0], x, code, 1, 1,
+        particle_update(m->contents.shard[0], &m->contents.shard[0]->particles[0], x, NULL, code, 1, 1,
                         (struct following){followed, &aim}, update);
         aim_free(&aim);
         free(x);

@@ -382,6 +382,41 @@ static void header_alone_tells_what_a_file_holds(void **state)
     bpcn_memory_free(m);
 }
 
+/* A file that cannot hold rows with holes is made anew before the first, and only then. */
+static void rows_with_holes_raise_the_version_and_come_back_to_the_bit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VARIANTS; i++) {
+        bpcn_options o = variant(i);
+        bpcn_file_info info = empty_info();
+        bpcn_memory *m = create_file(scratch("holes"), &o, BPCN_SYNC_EACH), *plain = create_plain(&o);
+        change_all_kinds(m);
+        change_all_kinds(plain);
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        assert_true(info.version < 3 && info.generation == 0);
+        for (uint64_t row = 40; row < 44; row++) {
+            assert_int_equal(write_holes(m, row), BPCN_OK);
+            assert_int_equal(write_holes(plain, row), BPCN_OK);
+        }
+        assert_true(same_state(m, plain));
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        assert_int_equal(info.version, 3);
+        assert_int_equal(info.generation, 1);
+        assert_int_equal(info.records, 4);
+        bpcn_memory_free(m);
+        assert_int_equal(bpcn_file_check(scratch("holes"), &info, NULL), BPCN_OK);
+        assert_int_equal(info.version, 3);
+        m = reopen(scratch("holes"));
+        assert_true(same_state(m, plain));
+        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+        bpcn_memory_free(m);
+        m = reopen(scratch("holes"));
+        assert_true(same_state(m, plain));
+        bpcn_memory_free(m);
+        bpcn_memory_free(plain);
+    }
+}
+
 /* Kept from when there were only those: four rows, a forget and a note, in the log and folded. Their numbers are
    compared with what the rows are, to the noise of 0.1 with which they were written. */
 static void files_of_version_1_open(void **state)
@@ -704,6 +739,7 @@ int main(void)
         cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
         cmocka_unit_test(damaged_record_of_a_batch_never_synced_is_a_torn_end),
         cmocka_unit_test(header_alone_tells_what_a_file_holds),
+        cmocka_unit_test(rows_with_holes_raise_the_version_and_come_back_to_the_bit),
         cmocka_unit_test(files_of_version_1_open),
         cmocka_unit_test(note_is_kept_and_can_be_taken_away),
         cmocka_unit_test(memory_spoilt_by_overflow_is_taken_back),

@@ -51,7 +51,7 @@ static void update_with(struct scene *s, size_t row, int sign)
     struct model *model = s->memory->contents.shard[0];
     struct update *u = update_create(model, NULL);
     assert_non_null(u);
-    particle_update(model, &model->particles[0], s->x + row * DIM, s->codes + row * s->code_dim, sign, 1,
+    particle_update(model, &model->particles[0], s->x + row * DIM, NULL, s->codes + row * s->code_dim, sign, 1,
                     (struct following){NULL, NULL}, u);
     update_free(u);
 }

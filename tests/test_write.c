@@ -233,7 +233,8 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
         /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
         assert_near(energy, want, 1e-9 * fabs(want));
         assert_near(greatest_difference(SMALL_CODE, grad, want_grad), 0, 1e-9 * greatest_size(SMALL_CODE, want_grad));
-        particle_update(m->contents.shard[0], particle, target, code, 1, 1, (struct following){gram, &aim}, update);
+        particle_update(m->contents.shard[0], particle, target, NULL, code, 1, 1, (struct following){gram, &aim},
+                        update);
         aim_free(&aim);
     }
     workspace_free(work);

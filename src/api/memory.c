@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "error.h"
 #include "many.h"
+#include "masks.h"
 #include "options.h"
 #include "sized.h"
 
@@ -58,6 +59,15 @@ static bpcn_status check_input(const bpcn_memory *memory, const float *x, const 
     return status == BPCN_OK ? check_rows(memory, x, known, n) : status;
 }
 
+/* Something of every row must be known. */
+static bpcn_status check_known(const unsigned char *known, size_t n, size_t dim)
+{
+    for (size_t i = 0; i < n; i++)
+        if (known_entries(dim, known + i * dim) == 0)
+            return fail(BPCN_INVALID, "nothing of row %zu is known", i);
+    return BPCN_OK;
+}
+
 /* ---- rows in the model's precision */
 
 /* The rows themselves for float32 models, else a copy in double that the caller frees. */
@@ -103,26 +113,40 @@ static void report_codes(const struct model *model, const struct change *change,
         out[j] = model->options.precision == BPCN_FLOAT64 ? (float)wide[j] : narrow[j];
 }
 
-/* Rows in the model's precision, one after the other. */
-static bpcn_status write_each(struct edit *edit, const unsigned char *rows, size_t n, bpcn_write_info *info)
+/* How to write one row, in the model's precision, and to which shard. */
+static bpcn_status find_row(struct edit *edit, const void *x, const unsigned char *known, struct change *change,
+                            bpcn_write_row *row)
 {
-    const struct contents *contents = &edit->memory->contents;
+    size_t shard;
+    int begin;
+    bpcn_status status = contents_next(&edit->memory->contents, &shard, &begin);
+    if (status != BPCN_OK)
+        return status;
+    struct editor *editor = editing_of(&edit->editing, shard, begin);
+    status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
+    row->shard = change->shard = shard;
+    change->begin = begin;
+    return status;
+}
+
+/* Rows as struct change has them, one after the other. */
+struct rows_to_write {
+    size_t n;
+    unsigned char *x;     /* real [n x dim] */
+    unsigned char *known; /* [n x dim] or NULL */
+};
+
+static bpcn_status write_each(struct edit *edit, const struct rows_to_write *rows, bpcn_write_info *info)
+{
     const struct model *model = shape_of(edit->memory);
-    size_t bytes = model->width[0] * real_size(model), entries = model->options.particles * model->code_dim;
+    size_t dim = model->width[0], bytes = dim * real_size(model), entries = model->options.particles * model->code_dim;
     bpcn_status status = BPCN_OK;
-    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+    for (size_t i = 0; status == BPCN_OK && i < rows->n; i++) {
         struct change change;
         bpcn_write_row row;
-        size_t shard;
-        int begin;
-        status = contents_next(contents, &shard, &begin);
-        if (status != BPCN_OK)
-            return status;
-        struct editor *editor = editing_of(&edit->editing, shard, begin);
-        status =
-            editor ? edit->editing.core->find_write(editor, rows + i * bytes, NULL, &change, &row) : BPCN_NO_MEMORY;
-        row.shard = change.shard = shard;
-        change.begin = begin;
+        const unsigned char *known = rows->known ? rows->known + i * dim : NULL;
+        int whole = known == NULL || memchr(known, 0, dim) == NULL;
+        status = find_row(edit, rows->x + i * bytes, whole ? NULL : known, &change, &row);
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->codes != NULL)
@@ -137,18 +161,44 @@ static bpcn_status write_each(struct edit *edit, const unsigned char *rows, size
     return status;
 }
 
-static bpcn_status write_rows(bpcn_memory *m, const float *x, size_t n, bpcn_write_info *info)
+/* Copies of rows with holes: 0 where not known, and 1 where known. -1 when out of memory. */
+static int copy_known(const struct model *model, const float *x, const unsigned char *known, struct rows_to_write *rows)
+{
+    size_t entries = rows->n * model->width[0];
+    rows->x = alloc_zeroed(entries, real_size(model));
+    rows->known = alloc_zeroed(entries, 1);
+    if (rows->x == NULL || rows->known == NULL)
+        return -1;
+    for (size_t j = 0; j < entries; j++) {
+        rows->known[j] = known[j] != 0;
+        if (known[j] && model->options.precision == BPCN_FLOAT64)
+            ((double *)(void *)rows->x)[j] = (double)x[j];
+        else if (known[j])
+            ((float *)(void *)rows->x)[j] = x[j];
+    }
+    return 0;
+}
+
+static bpcn_status write_rows(bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
+                              bpcn_write_info *info)
 {
     struct edit edit;
+    struct rows_to_write rows = {.n = n};
+    void *copy = NULL;
     size_t lost = 0;
     bpcn_status status = edit_begin(&edit, m, CHANGE_WRITE);
     if (status != BPCN_OK)
         return status;
-    void *copy, *rows = to_real(shape_of(m), x, n * shape_of(m)->width[0], &copy);
-    status = rows != NULL ? write_each(&edit, rows, n, info) : BPCN_NO_MEMORY;
+    if (known == NULL)
+        rows.x = to_real(shape_of(m), x, n * shape_of(m)->width[0], &copy);
+    else if (copy_known(shape_of(m), x, known, &rows) != 0)
+        status = BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = rows.x != NULL ? write_each(&edit, &rows, info) : BPCN_NO_MEMORY;
     status = edit_end(&edit, status, &lost);
     info->written -= lost < info->written ? lost : info->written;
-    free(copy);
+    free(known == NULL ? copy : rows.x);
+    free(rows.known);
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
     if (status == BPCN_NUMERIC)
@@ -166,11 +216,11 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
         return status;
     full.written = 0;
     full.evaluations = 0;
-    if (known != NULL)
-        return fail(BPCN_INVALID, "rows of which not all is known cannot be written");
-    status = check_input(memory, x, NULL, n);
+    status = check_input(memory, x, known, n);
+    if (status == BPCN_OK && known != NULL)
+        status = check_known(known, n, shape_of(memory)->width[0]);
     if (status == BPCN_OK)
-        status = write_rows(memory, x, n, &full);
+        status = write_rows(memory, x, known, n, &full);
     if (info != NULL)
         sized_give(&sized_write_info, &full, info, info->size);
     return status;

@@ -350,7 +350,7 @@ void gram_follow(struct gram *g, const struct aim *aim, struct team *team, const
 {
     size_t above = g->above;
     double squares = aim->squares[0], *wide = room, *change = room + above, *c = room + 2 * above;
-    multiply(g, team, z, room);
+    multiply(aim->gram, team, z, room);
     for (size_t i = 0; i < above; i++) {
         c[i] = (double)gain[i];
         change[i] = aim->b[i] - change[i];

@@ -59,7 +59,8 @@ void gram_multiply(const struct aim *aim, struct team *team, size_t n, const siz
 double gram_sweep(const struct aim *aim, struct team *team, const real *z, double *room, real *pull);
 size_t gram_room(size_t above, const struct team *team);
 
-/* After M += gain' e, for the errors e of the aim's row 0 at z: G as it is now. Panels go.
+/* After M += gain' e, for the errors e of the aim's row 0 at z, 0 where the aim's own G does not know: G, which is over
+   all entries, as it is now. Panels go.
    What is not exact is that G follows in double while M is rounded to float32, by 3e-8 of each entry: a change of e by
    3e-8 in random directions moves the energy by e . 3e-8 / s, about 2e-5 nats a write at 3072 entries of e = 0.01, and
    grows with the root of the number of writes. Measured on CIFAR-10, width 512: 1e-4 nats after 200 writes, 5e-4 (rms)

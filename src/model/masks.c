@@ -3,14 +3,19 @@
 
 #include <string.h>
 
+size_t known_entries(size_t dim, const unsigned char *known)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < dim; j++)
+        count += known[j] != 0;
+    return count;
+}
+
 struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known)
 {
     struct masks m = {.same = 1, .share = known == NULL};
     for (size_t i = 0; known != NULL && i < n; i++) {
-        size_t count = 0;
-        for (size_t j = 0; j < dim; j++)
-            count += known[i * dim + j] != 0;
-        m.share += (double)count / (double)(n * dim);
+        m.share += (double)known_entries(dim, known + i * dim) / (double)(n * dim);
         m.same = m.same && memcmp(known, known + i * dim, dim) == 0;
     }
     if (m.same && known != NULL && memchr(known, 0, dim) != NULL)

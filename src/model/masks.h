@@ -10,6 +10,9 @@ struct masks {
     int same;                  /* all know the same entries */
 };
 
+/* How many of a row's entries are known. */
+size_t known_entries(size_t dim, const unsigned char *known);
+
 /* Of n rows with their masks [n x dim], or NULL: all is known. Every entry that is known counts. */
 struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known);
 

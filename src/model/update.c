@@ -3,13 +3,16 @@
  *
  *   k = U z',  a = s + z U z',  M += k e / a,  U -= k k' / a
  *
- * and the inverse is the same with -s for s. The gain k and the root of U are float64, so that a
- * million updates leave U as exact as one; M and e are `real`, the precision they are used in.
+ * and the inverse is the same with -s for s. Of a row with holes the columns it does not know stay,
+ * and U -= k k' / (s / share + z U z'), share being that of the entries known (docs/MODEL.md). The gain k and the root
+ * of U are float64, so that a million updates leave U as exact as one; M and e are `real`, the precision they are used
+ * in.
  */
 #include "update.h"
 
 #include "activation.h"
 #include "alloc.h"
+#include "masks.h"
 #include "root.h"
 #include "sweep.h"
 
@@ -68,12 +71,22 @@ static void activate_above(const struct model *model, size_t l, const real *code
         u->z[j] = (double)u->activation[j];
 }
 
-static void layer_update(const struct model *model, struct layer *layer, size_t l, const real *target, int sign,
+/* What a layer is to predict. */
+struct target {
+    const real *row;
+    const unsigned char *known; /* NULL: all of it */
+    double share;               /* of it that is known */
+};
+
+static void layer_update(const struct model *model, struct layer *layer, size_t l, struct target target, int sign,
                          struct following f, struct update *u)
 {
     size_t above = layer->above, below = layer->below;
-    sweep_mean(u->team, above, below, layer->mean, u->activation, target, NULL, u->error, NULL);
-    double a = root_condition(above, sign * noise_variance(model, l), u->z, layer->root, u->gain, u->work);
+    sweep_mean(u->team, above, below, layer->mean, u->activation, target.row, target.known, u->error, NULL);
+    double noise = sign * noise_variance(model, l), spread = noise / target.share;
+    double a = root_condition(above, spread, u->z, layer->root, u->gain, u->work);
+    if (target.known != NULL)
+        a -= spread - noise;
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);
     sweep_add(u->team, above, below, u->gain_real, u->error, layer->mean);
@@ -81,32 +94,36 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
         gram_follow(f.gram, f.aim, u->team, u->activation, u->gain_real, u->room);
 }
 
-static void top_update(const struct model *model, struct particle *particle, const real *target, int sign)
+static void top_update(const struct model *model, struct particle *particle, struct target target, int sign)
 {
     size_t top = model->options.layers;
     double noise = sign * noise_variance(model, top), old = particle->top_variance;
     double variance = 1 / (1 / old + 1 / noise);
     for (size_t j = 0; j < model->width[top]; j++)
-        particle->top_mean[j] = variance * (particle->top_mean[j] / old + (double)target[j] / noise);
-    particle->top_variance = variance;
+        if (target.known == NULL || target.known[j])
+            particle->top_mean[j] = variance * (particle->top_mean[j] / old + (double)target.row[j] / noise);
+    particle->top_variance = target.known == NULL ? variance : 1 / (1 / old + target.share / noise);
 }
 
-static const real *activations(const struct model *model, size_t l, const real *x0, const real *code)
+static struct target target_of(const struct model *model, size_t l, const real *x0, const unsigned char *known,
+                               const real *code)
 {
-    return l == 0 ? x0 : code + model->offset[l];
+    if (l > 0 || known == NULL)
+        return (struct target){l == 0 ? x0 : code + model->offset[l], NULL, 1};
+    return (struct target){x0, known, (double)known_entries(model->width[0], known) / (double)model->width[0]};
 }
 
-void particle_update(const struct model *model, struct particle *particle, const real *x0, const real *code, int sign,
-                     int refresh, struct following following, struct update *u)
+void particle_update(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
+                     const real *code, int sign, int refresh, struct following following, struct update *u)
 {
     for (size_t l = 0; l < model->options.layers; l++) {
         struct layer *layer = &particle->layer[l];
         activate_above(model, l, code, u);
-        layer_update(model, layer, l, activations(model, l, x0, code), sign, following, u);
+        layer_update(model, layer, l, target_of(model, l, x0, known, code), sign, following, u);
         if (refresh)
             layer_refresh(layer);
     }
-    top_update(model, particle, activations(model, model->options.layers, x0, code), sign);
+    top_update(model, particle, target_of(model, model->options.layers, x0, known, code), sign);
 }
 
 int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u)

@@ -18,16 +18,17 @@ struct update {
 struct update *update_create(const struct model *model, struct team *team);
 void update_free(struct update *u);
 
-/* G of the particle's sensory layer, to be kept true, and the observation in terms of it. */
+/* G of the particle's sensory layer over all entries, to be kept true, and the observation in terms of the G of what it
+   knows. */
 struct following {
     struct gram *gram; /* NULL: none */
     const struct aim *aim;
 };
 
-/* sign = 1 conditions on (x0 [dim], code [code_dim]); sign = -1 takes that back, after
-   particle_holds said that it can. root_real is left as it was unless `refresh`. */
-void particle_update(const struct model *model, struct particle *particle, const real *x0, const real *code, int sign,
-                     int refresh, struct following following, struct update *u);
+/* sign = 1 conditions on (x0 [dim], of which known [dim] is known, NULL: all; code [code_dim]); sign = -1 takes that
+   back, after particle_holds said that it can, where all is known. root_real is left as it was unless `refresh`. */
+void particle_update(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
+                     const real *code, int sign, int refresh, struct following following, struct update *u);
 
 /* Whether taking (x0, code) back leaves every covariance positive definite. */
 int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u);

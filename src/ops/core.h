@@ -68,10 +68,10 @@ struct core {
     void (*done)(struct editor *editor);
     /* To another shard of the same shape; for changes of all shards, not for rows. */
     void (*turn)(struct editor *editor, const struct shard *shard);
-    /* starts [particles x code_dim] or NULL: where Adam starts. What the change points to is the editor's, until the
-       next is found. */
-    bpcn_status (*find_write)(struct editor *editor, const void *x, const double *starts, struct change *change,
-                              bpcn_write_row *row);
+    /* known [dim]: as in struct change. starts [particles x code_dim] or NULL: where Adam starts. What the change
+       points to is the caller's, or the editor's until the next is found. */
+    bpcn_status (*find_write)(struct editor *editor, const void *x, const unsigned char *known, const double *starts,
+                              struct change *change, bpcn_write_row *row);
     bpcn_status (*find_delete)(struct editor *editor, const void *x, struct change *change);
     /* Room for making a change of this kind; once there is, making it cannot fail. */
     bpcn_status (*ready)(struct editor *editor, enum change_kind kind);

@@ -58,7 +58,7 @@ bpcn_status find_delete(struct editor *e, const void *x, struct change *change)
     bpcn_status status = editor_ready(e, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
-    editor_look(e, x);
+    editor_look(e, x, NULL);
     for (size_t k = 0; status == BPCN_OK && k < e->model->options.particles; k++)
         status = find_code(e, k);
     *change = (struct change){.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = e->codes};
@@ -70,7 +70,7 @@ static double take_back(struct editor *e, size_t k, const real *x, const real *c
 {
     double value;
     struct energy energy = {.model = e->model, .particle = &e->model->particles[k], .weighing = &the_density};
-    particle_update(e->model, &e->model->particles[k], x, code, -1, 1, (struct following){NULL, NULL}, e->update);
+    particle_update(e->model, &e->model->particles[k], x, NULL, code, -1, 1, (struct following){NULL, NULL}, e->update);
     rows_evaluate(e->rows, &energy, 0, 1, &first_row, code, &value, NULL, NULL);
     return value;
 }
@@ -80,7 +80,7 @@ void make_delete(struct editor *e, const struct change *change)
     struct model *m = e->model;
     size_t particles = m->options.particles;
     const real *codes = change->codes;
-    editor_look(e, change->x);
+    editor_look(e, change->x, NULL);
     e->rows->extra[0] = e->rows->leak[0] = 0;
     for (size_t k = 0; k < particles; k++)
         e->log_weights[k] = m->log_weights[k] + take_back(e, k, change->x, codes + k * m->code_dim);

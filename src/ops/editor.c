@@ -20,8 +20,8 @@ void editor_free(struct editor *e)
     if (e == NULL)
         return;
     refresh(e);
-    for (size_t k = 0; e->aims != NULL && k < e->model->options.particles; k++)
-        aim_free(&e->aims[k]);
+    for (size_t k = 0; e->aims != NULL && e->grams != NULL && k < e->model->options.particles; k++)
+        editor_unaim(e, k);
     rows_free(e->rows);
     update_free(e->update);
     norms_free(&e->norms);
@@ -31,6 +31,7 @@ void editor_free(struct editor *e)
     free(e->leverage);
     free(e->sources);
     free(e->aims);
+    free(e->grams);
     free(e);
 }
 
@@ -58,13 +59,14 @@ static bpcn_status ready_for_rows(struct editor *e)
     size_t particles = e->model->options.particles;
     if (e->update != NULL)
         return BPCN_OK;
-    e->rows = rows_create(e->model, 1, 0, e->team);
+    e->rows = rows_create(e->model, 1, 1, e->team);
     e->codes = alloc_zeroed(particles, e->model->code_dim * sizeof *e->codes);
     e->outcomes = alloc_zeroed(particles, sizeof *e->outcomes);
     e->leverage = alloc_zeroed(particles, 3 * sizeof *e->leverage);
     e->sources = alloc_zeroed(particles, sizeof *e->sources);
     e->aims = alloc_zeroed(particles, sizeof *e->aims);
-    if (!e->rows || !e->codes || !e->outcomes || !e->leverage || !e->sources || !e->aims ||
+    e->grams = alloc_zeroed(particles, sizeof *e->grams);
+    if (!e->rows || !e->codes || !e->outcomes || !e->leverage || !e->sources || !e->aims || !e->grams ||
         (e->norms.mean == NULL && norms_create(&e->norms, e->model) != 0))
         return BPCN_NO_MEMORY;
     e->log_weights = e->leverage + particles;
@@ -92,7 +94,17 @@ bpcn_status editor_ready(struct editor *e, enum change_kind kind)
     return BPCN_OK;
 }
 
-void editor_look(struct editor *e, const real *x)
+void editor_look(struct editor *e, const real *x, const unsigned char *known)
 {
+    size_t dim = e->model->width[0];
     e->rows->x0[0] = x;
+    e->rows->known[0] = known;
+    e->rows->count[0] = (double)(known != NULL ? known_entries(dim, known) : dim);
+}
+
+void editor_unaim(struct editor *e, size_t k)
+{
+    aim_free(&e->aims[k]);
+    gram_free(e->grams[k]);
+    e->grams[k] = NULL;
 }

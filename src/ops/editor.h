@@ -22,7 +22,8 @@ struct editor {
     double *squares;          /* [particles]: its |e|^2 */
     double *log_weights;      /* [particles]: found */
     size_t *sources;          /* [particles]: see model_resample */
-    struct aim *aims;         /* [particles]: of the row found, through the G that its update follows; b NULL: none */
+    struct aim *aims;         /* [particles]: of the row found, through G over what it knows; b NULL: none */
+    struct gram **grams; /* [particles]: that G, of a row with holes; NULL: it is the one that the update follows */
 };
 
 /* As in struct core. */
@@ -31,13 +32,16 @@ void editor_turn(struct editor *editor, const struct shard *shard);
 void editor_free(struct editor *editor);
 bpcn_status editor_ready(struct editor *editor, enum change_kind kind);
 
-/* The row that is being looked at. */
-void editor_look(struct editor *editor, const real *x);
+/* The row that is being looked at; known [dim] or NULL: all of it. */
+void editor_look(struct editor *editor, const real *x, const unsigned char *known);
+
+/* Forgets the aim of particle k, and the G that is its own. */
+void editor_unaim(struct editor *editor, size_t k);
 
 /* ---- one file each */
 
-bpcn_status find_write(struct editor *editor, const void *x, const double *starts, struct change *change,
-                       bpcn_write_row *row);
+bpcn_status find_write(struct editor *editor, const void *x, const unsigned char *known, const double *starts,
+                       struct change *change, bpcn_write_row *row);
 void make_write(struct editor *editor, const struct change *change);
 
 bpcn_status find_delete(struct editor *editor, const void *x, struct change *change);

@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t known_entries(size_t dim, const unsigned char *known)
-{
-    size_t count = 0;
-    for (size_t j = 0; j < dim; j++)
-        count += known[j] != 0;
-    return count;
-}
-
 /* x = the queries, with 0 where nothing is known and the query's entry is no number. */
 static void take_queries(struct reading *r)
 {

@@ -24,7 +24,7 @@ static double unexplained(struct editor *e, const struct energy *energy, const r
 {
     rows_evaluate(e->rows, energy, 0, 1, &first_row, code, &outcome->energy, NULL, NULL);
     outcome->evaluations++;
-    return e->rows->lane[0].fit[0].squares / (double)e->model->width[0];
+    return e->rows->lane[0].fit[0].squares / e->rows->count[0];
 }
 
 /* Steps of writes from number `first` on. */
@@ -57,19 +57,29 @@ static bpcn_status confirm(struct editor *e, size_t k, double unit, real *code, 
     rows_keep(e->rows, 0, 0, 0);
     if (agree(e, through_gram, outcome->energy))
         return BPCN_OK;
-    aim_free(&e->aims[k]);
+    editor_unaim(e, k);
     prepared_refuse_gram(e->prepared, k);
     return descend(e, &direct, unit, write_steps(e->model->options.activation).count - 1, code, outcome);
+}
+
+/* The row through the particle's G, or through that of the entries it knows, which costs less to make than the search
+   saves. -1 when out of memory. */
+static int aim_at_row(struct editor *e, size_t k, const struct gram *all)
+{
+    const struct layer *layer = &e->model->particles[k].layer[0];
+    const unsigned char *known = e->rows->known[0];
+    if (known != NULL)
+        e->grams[k] = gram_create(layer, known, all, e->team);
+    const struct gram *mine = known != NULL ? e->grams[k] : all;
+    return mine != NULL ? aim_create(&e->aims[k], mine, layer, 1, e->rows->x0, e->team) : -1;
 }
 
 /* Our way: from the top-down start through the steps of writes. */
 static bpcn_status infer_ours(struct editor *e, size_t k, real *code, struct outcome *outcome)
 {
     struct energy energy = density_of(e, k);
-    const struct layer *layer = &energy.particle->layer[0];
     const struct gram *gram = e->prepared != NULL ? prepared_gram(e->prepared, k, e->team) : NULL;
-    aim_free(&e->aims[k]);
-    if (gram != NULL && aim_create(&e->aims[k], gram, layer, 1, e->rows->x0, e->team) != 0)
+    if (gram != NULL && aim_at_row(e, k, gram) != 0)
         return BPCN_NO_MEMORY;
     energy.aim = gram != NULL ? &e->aims[k] : NULL;
     norms_compute(e->model, energy.particle, gram, &e->norms);
@@ -87,7 +97,6 @@ static bpcn_status infer_paper(struct editor *e, size_t k, const double *starts,
 {
     const bpcn_options *o = &e->model->options;
     struct energy energy = density_of(e, k);
-    aim_free(&e->aims[k]);
     e->rows->extra[0] = e->rows->leak[0] = 0;
     start_random(e->model, stream_id(STREAM_START, e->model->writes, k), code);
     for (size_t j = 0; starts != NULL && j < e->model->code_dim; j++)
@@ -103,6 +112,7 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
     for (size_t k = 0; k < e->model->options.particles; k++) {
         real *mine = e->codes + k * code;
         const double *from = starts ? starts + k * code : NULL;
+        editor_unaim(e, k);
         bpcn_status status = e->model->options.minimizer == BPCN_ADAM ? infer_paper(e, k, from, mine, &e->outcomes[k])
                                                                       : infer_ours(e, k, mine, &e->outcomes[k]);
         if (status != BPCN_OK)
@@ -151,19 +161,19 @@ static bpcn_write_row summary(const struct editor *e)
     return row;
 }
 
-bpcn_status find_write(struct editor *e, const void *x, const double *starts, struct change *change,
-                       bpcn_write_row *row)
+bpcn_status find_write(struct editor *e, const void *x, const unsigned char *known, const double *starts,
+                       struct change *change, bpcn_write_row *row)
 {
     bpcn_status status = editor_ready(e, CHANGE_WRITE);
     if (status != BPCN_OK)
         return status;
-    editor_look(e, x);
+    editor_look(e, x, known);
     status = infer_all(e, starts);
     if (status != BPCN_OK)
         return status;
     *row = summary(e);
-    *change =
-        (struct change){.kind = CHANGE_WRITE, .rows = 1, .x = x, .codes = e->codes, .log_weights = e->log_weights};
+    *change = (struct change){
+        .kind = CHANGE_WRITE, .rows = 1, .x = x, .known = known, .codes = e->codes, .log_weights = e->log_weights};
     return normalize_log_weights(e->model->options.particles, e->log_weights) == 0 ? BPCN_OK : BPCN_NUMERIC;
 }
 
@@ -176,8 +186,8 @@ static void condition(struct editor *e, size_t k, const struct change *change)
     if (e->prepared != NULL && e->aims[k].b != NULL)
         following = (struct following){prepared_gram(e->prepared, k, e->team), &e->aims[k]};
     for (size_t i = 0; i < rows; i++)
-        particle_update(e->model, &e->model->particles[k], x + i * dim, codes + (k * rows + i) * code, 1, !e->replaying,
-                        following, e->update);
+        particle_update(e->model, &e->model->particles[k], x + i * dim, change->known, codes + (k * rows + i) * code, 1,
+                        !e->replaying, following, e->update);
 }
 
 void make_write(struct editor *e, const struct change *change)

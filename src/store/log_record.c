@@ -66,7 +66,8 @@ uint64_t change_bytes(const struct model *model, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
-        return 8 + 8 * (uint64_t)model->options.particles + round8(row_bytes(model, change->rows));
+        return 8 + 8 * (uint64_t)model->options.particles +
+               round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0));
     case CHANGE_DELETE:
         return (has_shards(&model->options) ? 8 : 0) + round8(row_bytes(model, 1));
     case CHANGE_NOTE:
@@ -99,7 +100,7 @@ int change_sound(const struct model *model, const struct change *change)
            first_unsound(change->codes, codes, size, DBL_MAX) == codes;
 }
 
-/* x and codes, from `at` on. */
+/* x, codes and what is known, from `at` on. */
 static int decode_rows(const struct model *model, unsigned char *payload, uint64_t at, uint64_t bytes,
                        struct change *change)
 {
@@ -108,17 +109,36 @@ static int decode_rows(const struct model *model, unsigned char *payload, uint64
     get_reals(payload + at, payload + at, (size_t)(used - at) / size, size);
     change->x = payload + at;
     change->codes = payload + at + x * size;
+    if (change->known != NULL) {
+        change->known = payload + used;
+        used += model->width[0];
+    }
     return padding_is_zero(payload, used, bytes);
+}
+
+/* Of a row with holes something is known, not all is, and x is 0 where it is not. */
+static int holes_sound(const struct model *model, const struct change *change)
+{
+    size_t dim = model->width[0], size = real_size(model), count = 0;
+    static const unsigned char zero[8] = {0};
+    for (size_t j = 0; change->known != NULL && j < dim; j++) {
+        if (change->known[j] > 1 ||
+            (!change->known[j] && memcmp((const unsigned char *)change->x + j * size, zero, size) != 0))
+            return 0;
+        count += change->known[j];
+    }
+    return change->known == NULL || (count > 0 && count < dim);
 }
 
 static const char *decode_write(const struct model *model, uint64_t bytes, unsigned char *payload,
                                 struct change *change)
 {
     size_t particles = model->options.particles;
-    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & UINT32_MAX;
+    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
-    if (rows < 1 || rows > MOST_ROWS)
+    change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says */
+    if (rows < 1 || rows > (change->known ? 1 : MOST_ROWS))
         return "its number of rows cannot be";
     if (change->shard >= model->options.shards)
         return "its shard cannot be";
@@ -129,6 +149,8 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
     change->log_weights = (const double *)(const void *)(payload + 8);
     if (!decode_rows(model, payload, 8 + 8 * (uint64_t)particles, bytes, change))
         return "its padding is not zero";
+    if (!holes_sound(model, change))
+        return "what it knows of its row cannot be";
     return change_sound(model, change) ? NULL : "a number in it is not finite, or its weights do not add up to one";
 }
 

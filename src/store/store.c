@@ -68,6 +68,7 @@ static bpcn_status read_all(struct log *log, const char *path, struct contents *
         status = snapshot_read(&log->file, path, header, contents);
     if (status != BPCN_OK)
         return status;
+    log->version = header->version;
     log->salt = header->salt;
     log->start = log->end = header->snapshot;
     status = log_replay(log, is.length, contents);
@@ -77,7 +78,7 @@ static bpcn_status read_all(struct log *log, const char *path, struct contents *
 static void fill_info(const struct header *header, uint64_t length, const struct log *log, bpcn_file_info *info)
 {
     *info = (bpcn_file_info){.size = sizeof *info,
-                             .version = has_shards(&header->options) ? 2 : 1,
+                             .version = header->version,
                              .generation = header->generation,
                              .writes = header->writes,
                              .forgets = header->forgets,
@@ -135,6 +136,7 @@ bpcn_status store_load(const struct file_ops *ops, const char *path, struct cont
     }
     if (info != NULL) {
         state_header(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
+        header.version = log.version;
         header.snapshot = log.start;
         fill_info(&header, log.end + log.dropped, &log, info);
     }
@@ -182,7 +184,10 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
             return BPCN_NUMERIC;
         store->suspect = store->everywhere = 0;
     }
-    status = log_append(&store->log, contents->shard[0], change, &store->broken);
+    if (contents->format > store->log.version) /* the log of a later version can hold what is to come */
+        status = store_checkpoint(store, contents);
+    if (status == BPCN_OK)
+        status = log_append(&store->log, contents->shard[0], change, &store->broken);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
@@ -302,6 +307,7 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     }
     file_close(&store->log.file);
     store->log.file = file;
+    store->log.version = header.version;
     store->log.salt = header.salt;
     store->log.start = store->log.end = store->log.last = header.snapshot;
     store->log.records = store->log.synced = store->handled = 0;
@@ -354,6 +360,7 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
         return status;
     store->made = 1;
     store->log.file = file;
+    store->log.version = header->version;
     store->log.salt = header->salt;
     store->log.start = store->log.end = header->snapshot;
     return BPCN_OK;
@@ -438,6 +445,7 @@ void store_info(const struct store *store, const struct contents *contents, bpcn
 {
     struct header header;
     state_header(contents, store->generation, &header);
+    header.version = store->log.version;
     header.snapshot = store->log.start;
     fill_info(&header, store->log.end, &store->log, info);
     info->replayed = store->replayed;

@@ -192,7 +192,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     header->snapshot = snapshot_length(header, UINT64_MAX);
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
-    put32(out + AT_VERSION, has_shards(o) ? 2 : 1);
+    put32(out + AT_VERSION, header->version);
     put32(out + AT_FEATURES, STORE_FEATURES);
     put32(out + AT_HEADER_BYTES, HEADER_BYTES);
     put32(out + AT_BLOCK_BYTES, BLOCK_BYTES);
@@ -219,7 +219,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     put32(out + AT_NOTE_BYTES, (uint32_t)header->note_bytes);
     for (size_t l = 0; l < o->layers; l++)
         put32(out + AT_HIDDEN + 4 * l, (uint32_t)o->hidden[l]);
-    if (has_shards(o)) {
+    if (header->version > 1) {
         put32(out + AT_SHARDS, (uint32_t)o->shards);
         put32(out + AT_BEGUN, (uint32_t)header->shards);
         put32(out + AT_SHARD_ROWS, (uint32_t)o->shard_rows);
@@ -307,7 +307,7 @@ static bpcn_status check_fixed(const unsigned char *bytes)
                         (unsigned long)layers);
     bpcn_options options;
     decode_options(bytes, &options);
-    if (get32(bytes + AT_VERSION) > 1 && !has_shards(&options))
+    if (get32(bytes + AT_VERSION) == 2 && !has_shards(&options))
         return fail(BPCN_CORRUPT, "the header is wrong: it has version 2, but a memory of one shard is of version 1");
     for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
         if (bytes[i] != 0)
@@ -370,7 +370,8 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
     bpcn_status status = check_kind(bytes, got);
     if (status != BPCN_OK)
         return status;
-    *h = (struct header){.snapshot = get64(bytes + AT_SNAPSHOT),
+    *h = (struct header){.version = get32(bytes + AT_VERSION),
+                         .snapshot = get64(bytes + AT_SNAPSHOT),
                          .generation = get64(bytes + AT_GENERATION),
                          .writes = get64(bytes + AT_WRITES),
                          .forgets = get64(bytes + AT_FORGETS),

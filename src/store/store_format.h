@@ -12,7 +12,8 @@
     "BPCN\r\n\x1a" /* no text file begins so, and a transfer as text breaks it */
 
 enum {
-    STORE_VERSION = 2,  /* 1 for a memory of one shard, which is the same as before there were shards */
+    STORE_VERSION = 3,  /* see version_of */
+    VERSION_HOLES = 3,  /* the first whose log may hold rows with holes */
     STORE_FEATURES = 0, /* required-feature bits that this version knows */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
@@ -21,6 +22,7 @@ enum {
 };
 
 struct header {
+    uint32_t version;
     bpcn_options options; /* threads is not kept */
     uint64_t snapshot;    /* bytes of header and sections: where the log begins */
     uint64_t generation;  /* how many snapshots went before */
@@ -69,11 +71,18 @@ uint64_t section_length(const struct section *section);
 /* The largest table of any section. */
 uint64_t section_largest_table(const struct header *header);
 
-/* Whether shards matter to the memory. If not, its file is of version 1. */
+/* Whether shards matter to the memory. If not, its file may be of version 1. */
 static inline int has_shards(const bpcn_options *options)
 {
     return options->shards > 1 || options->when_full != BPCN_BLUR || options->first_shard > 0 ||
            options->shard_step > 1;
+}
+
+/* The version of a file of such a memory that need not have a later one: 1 for one shard, the same bytes as before
+   there were shards, else 2. */
+static inline uint32_t version_of(const bpcn_options *options)
+{
+    return has_shards(options) ? 2 : 1;
 }
 
 /* "the mean of particle 0, layer 2 (section at byte 1536)" into text; without the place when the

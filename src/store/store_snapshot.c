@@ -230,6 +230,7 @@ bpcn_status snapshot_read(const struct file *file, const char *path, const struc
     struct pass pass = {.file = file, .path = path, .header = header};
     bpcn_status status =
         allocate(contents, header) == 0 && pass_create(&pass) == 0 ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    contents->format = header->version > version_of(&header->options) ? header->version : 0;
     contents->writes = header->writes;
     contents->forgets = header->forgets;
     contents->deletes = header->deletes;

@@ -15,7 +15,9 @@ static const uint64_t most_count = UINT64_C(1) << 62; /* far from overflowing */
 
 void state_header(const struct contents *contents, uint64_t generation, struct header *header)
 {
-    *header = (struct header){.options = contents->options,
+    uint32_t least = version_of(&contents->options);
+    *header = (struct header){.version = contents->format > least ? contents->format : least,
+                              .options = contents->options,
                               .generation = generation,
                               .writes = contents->writes,
                               .forgets = contents->forgets,
