@@ -183,21 +183,6 @@ static double given_noise(const struct reading *r)
     return given * given;
 }
 
-/* The known entries of row i, and the sum of their squares. */
-static size_t known_of(const struct reading *r, size_t i, double *power)
-{
-    size_t dim = r->model->width[0], known = 0;
-    const unsigned char *mask = r->request->known == NULL ? NULL : r->request->known + i * dim;
-    const real *x = r->x + i * dim;
-    *power = 0;
-    for (size_t j = 0; j < dim; j++)
-        if (mask == NULL || mask[j]) {
-            *power += (double)x[j] * (double)x[j];
-            known++;
-        }
-    return known;
-}
-
 /* How far from white noise the known entries of row i are, less their prediction. */
 static double pattern_of(const struct reading *r, size_t i, size_t lane, const real *prediction)
 {
@@ -223,11 +208,11 @@ static void find_patterns(struct reading *r, const struct energy *energy, size_t
         r->pattern[rows[i]] = pattern_of(r, rows[i], lane, work->error + i * r->model->width[0]);
 }
 
-static struct judgement judge_row(const struct reading *r, size_t i, size_t known, double power)
+static struct judgement judge_row(const struct reading *r, size_t i, size_t known)
 {
     const struct fit *fit = fit_of(r->rows, i);
     struct evidence evidence = {.squares = fit->squares,
-                                .power = power,
+                                .power = rows_power(r->rows, i),
                                 .variance = fit->variance,
                                 .known = (double)known,
                                 .noise = given_noise(r),
@@ -240,10 +225,10 @@ static struct judgement judge_row(const struct reading *r, size_t i, size_t know
 
 static void report_row(const struct reading *r, size_t i)
 {
-    double power;
-    size_t known = known_of(r, i, &power);
+    size_t dim = r->model->width[0];
+    size_t known = r->request->known != NULL ? known_entries(dim, r->request->known + i * dim) : dim;
     const struct fit *fit = fit_of(r->rows, i);
-    struct judgement judgement = judge_row(r, i, known, power);
+    struct judgement judgement = judge_row(r, i, known);
     r->request->info[i] = (bpcn_read_info){
         .energy = r->outcome[i].energy,
         .log_density = r->objective.integrated ? r->log_density[i] : -r->outcome[i].energy,

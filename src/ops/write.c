@@ -5,7 +5,6 @@
 #include "editor.h"
 
 #include "familiarity.h"
-#include "linalg.h"
 #include "random.h"
 #include "start.h"
 
@@ -129,14 +128,13 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
 /* How familiar the row was to particle k, as it stands. */
 static struct judgement judge_before(const struct editor *e, size_t k)
 {
-    size_t dim = e->model->width[0];
     struct evidence evidence = {.squares = e->squares[k],
-                                .power = sum_of_squares(dim, e->rows->x0[0]),
+                                .power = rows_power(e->rows, 0),
                                 .variance = noise_variance(e->model, 0) + e->leverage[k],
                                 .known = e->rows->count[0],
                                 .sensory = the_density.sensory,
                                 .written = e->prepared != NULL ? prepared_share_written(e->prepared) : 0};
-    evidence.whole = e->rows->count[0] == (double)dim;
+    evidence.whole = e->rows->count[0] == (double)e->model->width[0];
     return judge(e->model, &evidence);
 }
 
