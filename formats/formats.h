@@ -178,6 +178,11 @@ void fmt_names_free(fmt_names *names);
  * place only when whole and on disk: a full disk or an interruption leaves what
  * was there. A path that names a pipe or device is written to directly. ---- */
 
+/* Whether an output may have this name: a new one, that of a file, which is
+ * replaced, or that of a stream, which is written to (a pipe, /dev/null, what
+ * /dev/stdout and the like lead to). Not a folder, and no device. */
+fmt_status fmt_check_output(const char *path, fmt_error *error);
+
 /* Bytes as they come: open, put, and close with FMT_OK to keep them or anything else to leave what was there. The path
  * "-" is standard output. Everything that fails has filled the error given to open; close frees. */
 typedef struct fmt_output fmt_output;
