@@ -26,7 +26,8 @@ static uint32_t sums[STEPS + 1];                 /* of the state after so many r
 static struct header header;
 
 /* A file with a note, two particles and six records of every kind. Of the session with shards: with two of them in the
-   snapshot, and a third that begins in the log. With holes: of version 3, and they are in the first record's row. */
+   snapshot, and a third that begins in the log. Of the one with surprises: five are in the snapshot, of twelve rows.
+   With holes: of version 3, and they are in the first record's row. */
 static void make_good(unsigned long session, int holes)
 {
     session_choose(session);
@@ -40,7 +41,7 @@ static void make_good(unsigned long session, int holes)
     how.create = &o;
     how.threads = 1;
     REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
-    for (uint64_t i = 0; i < (session == 0 ? 1 : 3); i++)
+    for (uint64_t i = 0; i < (session == 0 ? 1 : session == 1 ? 3 : 12); i++)
         REQUIRE((holes ? write_holes : write_row)(memory, 100 + i) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
@@ -480,6 +481,23 @@ static void try_holes(void)
     refuse(BPCN_CORRUPT, "its row has holes, which the file's version does not know");
 }
 
+/* Five are kept. */
+static void try_surprises(void)
+{
+    size_t payload, write = (size_t)record_at[0] + RECORD_BYTES;
+    REQUIRE(header.surprises == 5);
+    refuse32(440, 65537, BPCN_CORRUPT, "surprises is 65537");
+    refuse32(440, 4, BPCN_CORRUPT, "5 surprises of 4 are kept");
+    refuse32(444, 6, BPCN_CORRUPT, "6 surprises of 5 are kept");
+    refuse32(444, 2, BPCN_CORRUPT, "bytes for a memory of");
+    refuse32(448, 1, BPCN_CORRUPT, "reserved byte 448");
+    section_at(1, &payload);
+    refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 704): what is kept of row 0");
+    refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");
+    refuse_double(payload + 8 * 14, 1e301, "what is kept of row 4 cannot be");
+    refuse_bytes(write + 15, "\x7f", 1, "a number in it is not finite"); /* the surprise becomes huge */
+}
+
 /* ---- shards */
 
 static const uint64_t begins = UINT64_C(1) << 63;
@@ -507,7 +525,7 @@ static void try_shard_headers(void)
     put32(file + 420, 1);
     put32(file + 428, BPCN_BLUR);
     repair();
-    refuse(BPCN_CORRUPT, "a memory of one shard is of version 1");
+    refuse(BPCN_CORRUPT, "it is about shards, but");
     struct header huge = header;
     start();
     huge.options.shards = huge.shards = BPCN_MAX_SHARDS;
@@ -598,6 +616,10 @@ int main(int argc, char **argv)
     cut += try_truncations(every > 1 ? 7 : 1);
     flipped += try_bits(every);
     try_holes();
+    make_good(2, 0);
+    cut += try_truncations(every > 1 ? 7 : 1);
+    flipped += try_bits(every);
+    try_surprises();
     make_good(1, 0);
     cut += try_truncations(every > 1 ? 7 : 1);
     flipped += try_bits(every);

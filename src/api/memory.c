@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "checks.h"
+#include "empty.h"
 #include "error.h"
 #include "many.h"
 #include "masks.h"
@@ -115,18 +116,24 @@ static void report_codes(const struct model *model, const struct change *change,
 
 /* How to write one row, in the model's precision, and to which shard. */
 static bpcn_status find_row(struct edit *edit, const void *x, const unsigned char *known, struct change *change,
-                            bpcn_write_row *row)
+                            double *surprise, bpcn_write_row *row)
 {
+    const struct contents *contents = &edit->memory->contents;
     size_t shard;
     int begin;
-    bpcn_status status = contents_next(&edit->memory->contents, &shard, &begin);
+    bpcn_status status = contents_next(contents, &shard, &begin);
     if (status != BPCN_OK)
         return status;
     struct editor *editor = editing_of(&edit->editing, shard, begin);
     status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
     row->shard = change->shard = shard;
     change->begin = begin;
-    return status;
+    if (status != BPCN_OK)
+        return status;
+    *surprise = contents_surprise(contents, shard, begin, row->energy);
+    change->surprise = contents->options.surprises > 0 ? surprise : NULL;
+    row->typicality = surprises_typicality(&contents->surprises, *surprise, begin ? 0 : (double)contents->rows[shard]);
+    return BPCN_OK;
 }
 
 /* Rows as struct change has them, one after the other. */
@@ -143,10 +150,11 @@ static bpcn_status write_each(struct edit *edit, const struct rows_to_write *row
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < rows->n; i++) {
         struct change change;
+        double surprise;
         bpcn_write_row row;
         const unsigned char *known = rows->known ? rows->known + i * dim : NULL;
         int whole = known == NULL || memchr(known, 0, dim) == NULL;
-        status = find_row(edit, rows->x + i * bytes, whole ? NULL : known, &change, &row);
+        status = find_row(edit, rows->x + i * bytes, whole ? NULL : known, &change, &surprise, &row);
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->codes != NULL)
@@ -229,10 +237,10 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
 /* The shards of a memory as reads want them. NULL: out of memory; to be freed. */
 static struct shard *all_shards(const bpcn_memory *m, struct team *team, struct many *many)
 {
-    struct shard *shard = alloc_zeroed(m->contents.count, sizeof *shard);
+    struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
     for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
         shard[k] = shard_of(m, k);
-    *many = (struct many){shard, m->contents.count, m->contents.rows, team};
+    *many = (struct many){shard, m->contents.count, m->contents.rows, team, m->contents.count};
     return shard;
 }
 
@@ -303,10 +311,45 @@ static bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct r
     return status;
 }
 
-/* answers or codes (or both NULL) are what is wanted of the read. */
+/* The same, and in any case in the shard that the next row goes to. If that has yet to begin, in an empty one that
+   counts as if it had one row. */
+static bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct read_request *request)
+{
+    const struct contents *c = &m->contents;
+    struct many many;
+    size_t next;
+    int begin;
+    if (contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
+        return read_shards(m, team, request);
+    struct shard *shard = all_shards(m, team, &many), empty = {NULL, NULL};
+    uint64_t *rows = alloc_zeroed(c->count + 1, sizeof *rows);
+    bpcn_status status = shard && rows ? BPCN_OK : BPCN_NO_MEMORY;
+    many.always = next;
+    if (status == BPCN_OK && begin) {
+        bpcn_options options = shard_options(&c->options, next);
+        empty.model = model_create(&options);
+        empty.prepared = empty.model ? core_for(empty.model)->prepare(empty.model) : NULL;
+        memcpy(rows, c->rows, c->count * sizeof *rows);
+        rows[c->count] = 1;
+        shard[c->count] = empty;
+        many = (struct many){shard, c->count + 1, rows, team, c->count};
+        status = empty.prepared ? BPCN_OK : BPCN_NO_MEMORY;
+    }
+    if (status == BPCN_OK)
+        status = many_read(&many, request);
+    if (empty.model != NULL)
+        core_for(empty.model)->unprepare(empty.prepared);
+    model_free(empty.model);
+    free(shard);
+    free(rows);
+    return status;
+}
+
+/* answers or codes are what is wanted of the read; neither: the densities alone. */
 static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                              const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
 {
+    int scored = answers == NULL && codes == NULL;
     const struct model *model = shape_of(m);
     size_t dim = model->width[0], entries = n * (answers ? dim : model->code_dim);
     struct read_request request = {.known = known, .n = n, .info = info};
@@ -315,14 +358,14 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     if (status != BPCN_OK)
         return status;
     request.query = to_real(model, x, n * dim, &copy);
-    if (answers != NULL || codes != NULL)
+    if (!scored)
         out = room_real(model, answers ? answers : codes, entries, &room);
     *(answers ? &request.answers : &request.codes) = out;
-    if (request.query == NULL || ((answers != NULL || codes != NULL) && out == NULL))
+    if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {
         struct team *team = crew_borrow(m->crew);
-        status = read_shards(m, team, &request);
+        status = (scored ? read_shards_and_next : read_shards)(m, team, &request);
         crew_return(m->crew, team);
     }
     if (status == BPCN_OK)
@@ -374,6 +417,27 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         log_density[i] = info[i].log_density;
     free(info);
+    return status;
+}
+
+bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_density, size_t n, double *typicality)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_pointer(log_density, "the pointer to the densities");
+    if (status == BPCN_OK)
+        status = check_pointer(typicality, "the pointer for the typicalities");
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        if (isnan(log_density[i]))
+            return fail(BPCN_INVALID, "density %zu is NaN", i);
+    if (status != BPCN_OK)
+        return status;
+    const struct contents *c = &memory->contents;
+    size_t next;
+    int begin;
+    double before = contents_find_next(c, &next, &begin) == 0 ? begin ? 0 : (double)c->rows[next] : (double)c->rows[0];
+    for (size_t i = 0; i < n; i++)
+        typicality[i] = surprises_typicality(&c->surprises, -log_density[i], before);
     return status;
 }
 

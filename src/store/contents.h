@@ -3,6 +3,7 @@
 #define BPCN_CONTENTS_H
 
 #include "change.h"
+#include "surprise.h"
 
 struct contents {
     bpcn_options options;              /* of the memory; those of shard k are shard_options */
@@ -12,6 +13,7 @@ struct contents {
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
     uint32_t format;                   /* version of the format that its file must have at least; 0: any */
+    struct surprises surprises;        /* of the latest rows */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };
@@ -27,9 +29,13 @@ int empty_contents(struct contents *contents, const bpcn_options *options);
    own for number 0. */
 bpcn_options shard_options(const bpcn_options *options, size_t k);
 
-/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. BPCN_FULL when there is none.
- */
+/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. -1 when there is none; and the
+   same with BPCN_FULL and a sentence. */
+int contents_find_next(const struct contents *contents, size_t *k, int *begin);
 bpcn_status contents_next(const struct contents *contents, size_t *k, int *begin);
+
+/* How surprising a row is whose energy in shard k is known: the mixture's -log density is at most that. */
+double contents_surprise(const struct contents *contents, size_t k, int begin, double energy);
 
 /* The shard begun last. */
 size_t contents_open(const struct contents *contents);
