@@ -223,7 +223,10 @@ typedef struct bpcn_write_row {
     uint64_t shard;             /* that the row was written to */
     int converged;              /* 1 when the minimiser met its tolerance in every particle */
     int unused;                 /* 0 */
-    double typicality;          /* of the row, before it was written: see bpcn_memory_typicality */
+    double typicality;          /* of the row before it was written, see bpcn_memory_typicality; -1 where it was
+                                   not asked for: in a memory of several shards it is of one row in 7, with n
+                                   shards of one in 7 + n / 4 or so, because to ask them all takes longer than to
+                                   write to one; and the surprises of those are kept */
     unsigned char reserved[16]; /* 0 */
 } bpcn_write_row;
 

@@ -6,11 +6,10 @@
 
 #include "alloc.h"
 #include "checks.h"
-#include "empty.h"
 #include "error.h"
-#include "many.h"
 #include "masks.h"
 #include "options.h"
+#include "reads.h"
 #include "sized.h"
 
 #include <math.h>
@@ -127,13 +126,14 @@ static bpcn_status find_row(struct edit *edit, const void *x, const unsigned cha
     struct editor *editor = editing_of(&edit->editing, shard, begin);
     status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
     row->shard = change->shard = shard;
+    row->typicality = -1;
     change->begin = begin;
-    if (status != BPCN_OK)
+    if (status != BPCN_OK || !asks_surprise(contents))
         return status;
-    *surprise = contents_surprise(contents, shard, begin, row->energy);
-    change->surprise = contents->options.surprises > 0 ? surprise : NULL;
+    status = surprise_of(edit->memory, edit->team, change, row->energy, surprise);
+    change->surprise = surprise;
     row->typicality = surprises_typicality(&contents->surprises, *surprise, begin ? 0 : (double)contents->rows[shard]);
-    return BPCN_OK;
+    return status;
 }
 
 /* Rows as struct change has them, one after the other. */
@@ -234,16 +234,6 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
     return status;
 }
 
-/* The shards of a memory as reads want them. NULL: out of memory; to be freed. */
-static struct shard *all_shards(const bpcn_memory *m, struct team *team, struct many *many)
-{
-    struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
-    for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
-        shard[k] = shard_of(m, k);
-    *many = (struct many){shard, m->contents.count, m->contents.rows, team, m->contents.count};
-    return shard;
-}
-
 /* From the shard that explains the row best of those that hold it. */
 static bpcn_status delete_row(struct edit *edit, const void *row)
 {
@@ -293,57 +283,6 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 }
 
 /* ---- read */
-
-/* In the one shard there is, or in the few that could have each row. */
-static bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct read_request *request)
-{
-    struct many many;
-    if (m->contents.count == 1) {
-        struct shard only = shard_of(m, 0);
-        return core_for(only.model)->read(&only, team, request);
-    }
-    struct shard *shard = all_shards(m, team, &many);
-    bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
-    request->info = request->info != NULL ? request->info : own;
-    bpcn_status status = shard && request->info ? many_read(&many, request) : BPCN_NO_MEMORY;
-    free(shard);
-    free(own);
-    return status;
-}
-
-/* The same, and in any case in the shard that the next row goes to. If that has yet to begin, in an empty one that
-   counts as if it had one row. */
-static bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct read_request *request)
-{
-    const struct contents *c = &m->contents;
-    struct many many;
-    size_t next;
-    int begin;
-    if (contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
-        return read_shards(m, team, request);
-    struct shard *shard = all_shards(m, team, &many), empty = {NULL, NULL};
-    uint64_t *rows = alloc_zeroed(c->count + 1, sizeof *rows);
-    bpcn_status status = shard && rows ? BPCN_OK : BPCN_NO_MEMORY;
-    many.always = next;
-    if (status == BPCN_OK && begin) {
-        bpcn_options options = shard_options(&c->options, next);
-        empty.model = model_create(&options);
-        empty.prepared = empty.model ? core_for(empty.model)->prepare(empty.model) : NULL;
-        memcpy(rows, c->rows, c->count * sizeof *rows);
-        rows[c->count] = 1;
-        shard[c->count] = empty;
-        many = (struct many){shard, c->count + 1, rows, team, c->count};
-        status = empty.prepared ? BPCN_OK : BPCN_NO_MEMORY;
-    }
-    if (status == BPCN_OK)
-        status = many_read(&many, request);
-    if (empty.model != NULL)
-        core_for(empty.model)->unprepare(empty.prepared);
-    model_free(empty.model);
-    free(shard);
-    free(rows);
-    return status;
-}
 
 /* answers or codes are what is wanted of the read; neither: the densities alone. */
 static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
@@ -408,36 +347,11 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
     if (info == NULL)
         return out_of_memory();
-    bpcn_read_options exact;
-    bpcn_read_options_default(&exact, sizeof exact);
-    exact.noise = 0;
-    if (memory->contents.options.minimizer == BPCN_LBFGS)
-        exact.objective = BPCN_OBJECTIVE_MARGINAL;
+    bpcn_read_options exact = density_options(memory);
     status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         log_density[i] = info[i].log_density;
     free(info);
-    return status;
-}
-
-bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_density, size_t n, double *typicality)
-{
-    bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK)
-        status = check_pointer(log_density, "the pointer to the densities");
-    if (status == BPCN_OK)
-        status = check_pointer(typicality, "the pointer for the typicalities");
-    for (size_t i = 0; status == BPCN_OK && i < n; i++)
-        if (isnan(log_density[i]))
-            return fail(BPCN_INVALID, "density %zu is NaN", i);
-    if (status != BPCN_OK)
-        return status;
-    const struct contents *c = &memory->contents;
-    size_t next;
-    int begin;
-    double before = contents_find_next(c, &next, &begin) == 0 ? begin ? 0 : (double)c->rows[next] : (double)c->rows[0];
-    for (size_t i = 0; i < n; i++)
-        typicality[i] = surprises_typicality(&c->surprises, -log_density[i], before);
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include "error.h"
 #include "random.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,14 +87,6 @@ bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
         return BPCN_OK;
     return fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
                 c->options.shard_rows);
-}
-
-double contents_surprise(const struct contents *c, size_t k, int begin, double energy)
-{
-    double all = 0, mine = begin ? 0 : (double)c->rows[k];
-    for (size_t i = 0; i < c->count; i++)
-        all += (double)c->rows[i];
-    return energy + log(fmax(1, all) / fmax(1, mine));
 }
 
 void contents_begin(struct contents *c, size_t k, struct model *model)

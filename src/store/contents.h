@@ -34,9 +34,6 @@ bpcn_options shard_options(const bpcn_options *options, size_t k);
 int contents_find_next(const struct contents *contents, size_t *k, int *begin);
 bpcn_status contents_next(const struct contents *contents, size_t *k, int *begin);
 
-/* How surprising a row is whose energy in shard k is known: the mixture's -log density is at most that. */
-double contents_surprise(const struct contents *contents, size_t k, int begin, double energy);
-
 /* The shard begun last. */
 size_t contents_open(const struct contents *contents);
 
