@@ -23,6 +23,7 @@ enum {
     OPT_SHARDS,
     OPT_SHARD_ROWS,
     OPT_WHEN_FULL,
+    OPT_FILES,
     OPT_FORCE
 };
 
@@ -46,6 +47,7 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
                                     {"shards", required_argument, NULL, OPT_SHARDS},
                                     {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
                                     {"when-full", required_argument, NULL, OPT_WHEN_FULL},
+                                    {"files", required_argument, NULL, OPT_FILES},
                                     {"force", no_argument, NULL, OPT_FORCE},
                                     {NULL, 0, NULL, 0}};
 
@@ -56,7 +58,7 @@ struct plan {
     uint64_t capacity; /* 0: not given, as are the next two */
     bool hidden, shards;
     bool force;
-    size_t files; /* of bpcn-mpi; 0: unsaid */
+    size_t files; /* 0: unsaid */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -257,7 +259,6 @@ int cmd_create(int argc, char **argv)
     struct plan plan = {0};
     bpcn_options_default(&plan.options, sizeof plan.options);
     args_begin(&a, argc, argv, own);
-    args_add(&a, memfile_create_list);
     for (int c; (c = args_next(&a)) >= 0;)
         parse_option(&a, c, &plan);
     if (!args_expect(&a, 1, 1, "MEM --image 32x32x3 | --dim N | --fields image:28x28,label:10"))

@@ -32,7 +32,8 @@ int cmd_export(int argc, char **argv)
     if (status != 0)
         return status;
     fields_format(&file.remark.fields, fields, sizeof fields);
-    status = archive_save(&a.say, path, file.memory, fields);
+    const bpcn_memory *memory = memfile_memory(&file);
+    status = memory ? archive_save(&a.say, path, memory, fields) : EXIT_FAILED;
     memfile_close(&file);
     if (status == 0)
         say_result(&a.say, "%s: parameters of %s\n", path, args_rest(&a)[0]);

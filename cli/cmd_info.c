@@ -49,8 +49,8 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
     json_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
     printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->remark.probes, h->remark.recalled);
     json_string(stdout, h->stats.kernels ? h->stats.kernels : "");
-    if (h->files > 1)
-        printf(",\"files\":%zu,\"shards\":%zu", h->files, o->shards);
+    if (h->files > 0)
+        printf(",\"files\":%zu", h->files);
     puts("}");
 }
 
@@ -133,9 +133,8 @@ static void tell(const struct say *say, const char *path, const struct memhead *
     tell_shards(say, h);
     say_result(say, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n", h->stats.writes,
                h->stats.forgets, h->stats.deletes);
-    if (h->files > 1)
-        say_result(say, "files      %zu, with %zu shards, of which %zu have begun\n", h->files, h->options.shards,
-                   h->stats.shards);
+    if (h->files > 0)
+        say_result(say, "files      %zu, with shard k in file k mod %zu\n", h->files, h->files);
     say_result(say, "size       %.1f MB in memory, ", (double)h->stats.bytes / 1e6);
     if (h->stats.bytes_most > h->stats.bytes)
         say_result(say, "%.1f MB at most, ", (double)h->stats.bytes_most / 1e6);

@@ -179,7 +179,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
 {
     size_t dim = r->file.remark.fields.dim;
     for (size_t i = 0; i < rows; i++) {
-        float *answer = r->score ? NULL : answers + i * dim;
+        float *answer = answers ? answers + i * dim : NULL;
         struct row_view v = {batch, query, &info[i], answer, first + i};
         double error = -1;
         r->rows++;
@@ -328,8 +328,9 @@ static int read_batch(struct reading *r, const struct input *input, const struct
     size_t most = rows_at_once(r, batch);
     if (query_make(r->maker, batch, &query) != 0)
         return EXIT_FAILED;
-    float *answers = malloc(most * r->file.remark.fields.dim * sizeof *answers);
-    int status = answers ? read_rows(r, input, batch, &query, most, answers) : say_error(r->file.say, "out of memory");
+    float *answers = r->score ? NULL : malloc(most * r->file.remark.fields.dim * sizeof *answers);
+    int status = answers || r->score ? read_rows(r, input, batch, &query, most, answers)
+                                     : say_error(r->file.say, "out of memory");
     free(answers);
     query_free(&query);
     return status;

@@ -16,7 +16,7 @@ static int run(struct memfile *file, struct output *out, size_t n, uint64_t draw
     float *x = malloc(n * file->remark.fields.dim * sizeof *x);
     if (x == NULL)
         return say_error(file->say, "out of memory");
-    int status = bpcn_memory_sample(file->memory, n, draw, x) == BPCN_OK ? 0 : memfile_error(file);
+    int status = memfile_sample(file, n, draw, x) == BPCN_OK ? 0 : memfile_error(file);
     status = status ? status : output_add(out, NULL, NULL, n, x, NULL);
     status = status ? status : output_finish(out);
     free(x);

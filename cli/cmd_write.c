@@ -50,20 +50,17 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     memset(w->known, 0, sizeof w->known);
     if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
         return 0;
-    float *answer = calloc(rows * dim, sizeof *answer);
     unsigned char *all = malloc(rows * dim);
-    if (all != NULL)
-        memset(all, 1, rows * dim);
-    int failed = 0;
-    if (answer == NULL || all == NULL)
-        failed = say_error(w->file.say, "out of memory");
-    else if (memfile_read(&w->file, batch->x + first * dim, all, rows, &o, answer, info) != BPCN_OK)
-        failed = memfile_error(&w->file);
-    for (size_t i = 0; i < rows && !failed; i++)
+    if (all == NULL)
+        return say_error(w->file.say, "out of memory");
+    memset(all, 1, rows * dim);
+    bpcn_status status = memfile_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
+    for (size_t i = 0; i < rows && status == BPCN_OK; i++)
         w->known[i] = familiarity_of_read(&w->options, &info[i], 0, dim);
-    free(answer);
     free(all);
-    return failed;
+    if (status == BPCN_OK || status == BPCN_INVALID) /* of a bad row its write will tell */
+        return 0;
+    return memfile_error(&w->file);
 }
 
 static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";

@@ -1,6 +1,7 @@
-/* Memory files, as the library keeps them, with the program's remark in their note. */
+/* Memories in files, as the library keeps them, with the program's remark in the note of the first. */
 #include "memfile.h"
 
+#include "parts.h"
 #include "progress.h"
 #include "verdict.h"
 
@@ -8,13 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NOTE_MOST = FIELDS_TEXT_MOST + 256 };
+enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 64 << 20 };
 static const double seconds_between_syncs = 1;
 
-/* The library's sentence, after the file's name unless it has it. */
-static int library_error(const struct say *say, const char *path, bpcn_status status)
+/* What was wrong, after the memory's name unless it has it. */
+static int say_why(const struct say *say, const char *path, int status, const char *why)
 {
-    const char *why = bpcn_error();
     if (strstr(why, path) != NULL)
         say_error(say, "%s", why);
     else
@@ -22,10 +22,29 @@ static int library_error(const struct say *say, const char *path, bpcn_status st
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
 }
 
+static int library_error(const struct say *say, const char *path, bpcn_status status)
+{
+    return say_why(say, path, (int)status, bpcn_error());
+}
+
+const char *memfile_why(const struct memfile *file)
+{
+    return file->folder->trouble.text;
+}
+
 int memfile_error(const struct memfile *file)
 {
-    return library_error(file->say, file->path, BPCN_INVALID);
+    return say_why(file->say, file->path, file->folder->trouble.status, memfile_why(file));
 }
+
+/* Room for the next trouble. */
+static struct trouble *fresh(const struct memfile *file)
+{
+    file->folder->trouble = (struct trouble){0};
+    return &file->folder->trouble;
+}
+
+/* ---- create, open, close */
 
 static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
 {
@@ -53,13 +72,56 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
     return failed;
 }
 
-const struct option memfile_create_list[] = {{NULL, 0, NULL, 0}};
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
+}
+
+static struct folder *folder_of(const struct say *say, const char *path)
+{
+    struct folder *folder = calloc(1, sizeof *folder);
+    if (folder == NULL) {
+        say_error(say, "out of memory");
+    } else if (snprintf(folder->path, sizeof folder->path, "%s", path) >= (int)sizeof folder->path) {
+        say_error(say, "%s: the name is too long", path);
+        free(folder);
+        folder = NULL;
+    } else {
+        folder->lone = !is_folder(path);
+    }
+    return folder;
+}
+
+static int create_folder(const struct say *say, const char *path, const bpcn_options *options,
+                         const struct fields *fields, bool force, size_t files)
+{
+    struct folder *folder = folder_of(say, path);
+    struct trouble trouble = {0};
+    struct remark remark = {.fields = *fields, .fullness = -1};
+    char note[NOTE_MOST];
+    int status = 0;
+    if (folder == NULL)
+        return EXIT_FAILED;
+    find_ranks(folder);
+    folder->lone = false;
+    folder->options = *options;
+    folder->files = files > 0 ? files : (size_t)folder->ranks;
+    if (folder->options.shards == 1)
+        folder->options.shards = folder->files; /* unsaid: one a file */
+    remark_format(&remark, note, sizeof note);
+    if (parts_create(folder, note, force, &trouble) != 0)
+        status = say_why(say, path, trouble.status, trouble.text);
+    free(folder);
+    return status;
+}
 
 int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
                    bool force, size_t files)
 {
     bpcn_memory *memory;
-    (void)files;
+    if (files > 0 || !alone())
+        return create_folder(say, path, options, fields, force, files);
     if (bpcn_memory_create(options, &memory) != BPCN_OK)
         return say_error(say, "%s: %s", path, bpcn_error());
     return memfile_adopt(say, path, memory, fields, force);
@@ -69,45 +131,46 @@ static int get_remark(struct memfile *file)
 {
     char note[NOTE_MOST] = "";
     size_t bytes = 0;
-    bpcn_options o = {.size = sizeof o};
-    bpcn_status status = bpcn_memory_get_options(file->memory, &o);
-    if (status == BPCN_OK)
-        status = bpcn_memory_get_note(file->memory, note, sizeof note - 1, &bytes);
+    bpcn_status status = bpcn_memory_get_note(file->folder->part[0].memory, note, sizeof note - 1, &bytes);
     if (status != BPCN_OK)
         return library_error(file->say, file->path, status);
-    if (remark_parse(note, o.dim, &file->remark) != 0) {
-        say_error(file->say, "%s: its note does not describe its rows", file->path);
-        return EXIT_DAMAGED;
-    }
-    return 0;
+    if (remark_parse(note, file->folder->options.dim, &file->remark) == 0)
+        return 0;
+    say_error(file->say, "%s: %s does not describe its rows", file->path,
+              file->folder->lone ? "its note" : "the note of its first file");
+    return EXIT_DAMAGED;
 }
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
 {
-    bpcn_open_options o;
-    bpcn_open_options_default(&o, sizeof o);
-    *file = (struct memfile){.say = say, .path = path, .synced = seconds_now()};
-    o.read_only = purpose == TO_LOOK;
-    o.sync = BPCN_SYNC_MANUAL;
-    bpcn_status status = bpcn_memory_open(path, &o, &file->memory);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    int failed = get_remark(file);
+    *file = (struct memfile){.say = say, .path = path, .synced = seconds_now(), .folder = folder_of(say, path)};
+    if (file->folder == NULL)
+        return EXIT_FAILED;
+    int failed =
+        parts_open(file->folder, purpose == TO_LOOK, fresh(file)) != 0 ? memfile_error(file) : get_remark(file);
     if (failed)
         memfile_close(file);
     return failed;
 }
 
+void memfile_close(struct memfile *file)
+{
+    if (file->folder != NULL)
+        parts_close(file->folder);
+    free(file->folder);
+    file->folder = NULL;
+}
+
 static int make_durable(struct memfile *file)
 {
-    bpcn_status status = bpcn_memory_sync(file->memory);
+    int status = parts_sync(file->folder, fresh(file));
     file->synced = seconds_now();
-    return status == BPCN_OK ? 0 : library_error(file->say, file->path, status);
+    return status == 0 ? 0 : memfile_error(file);
 }
 
 int memfile_commit(struct memfile *file)
 {
-    bpcn_status status = put_remark(file->memory, &file->remark);
+    bpcn_status status = put_remark(file->folder->part[0].memory, &file->remark);
     if (status != BPCN_OK)
         return library_error(file->say, file->path, status);
     return make_durable(file);
@@ -118,74 +181,127 @@ int memfile_breathe(struct memfile *file)
     return seconds_now() - file->synced < seconds_between_syncs ? 0 : make_durable(file);
 }
 
-void memfile_close(struct memfile *file)
-{
-    bpcn_memory_free(file->memory);
-    file->memory = NULL;
-}
+/* ---- what is done with it */
 
 bpcn_status memfile_options(const struct memfile *file, bpcn_options *options)
 {
-    return bpcn_memory_get_options(file->memory, options);
+    *options = file->folder->options;
+    return BPCN_OK;
+}
+
+static bpcn_status get_stats(const struct memfile *file, bpcn_stats *stats, struct totals *t)
+{
+    const struct folder *folder = file->folder;
+    if (parts_totals(file->folder, 0, t, fresh(file)) != 0)
+        return (bpcn_status)folder->trouble.status;
+    bpcn_memory_get_stats(folder->part[0].memory, stats);
+    stats->writes = t->writes;
+    stats->forgets = t->forgets;
+    stats->deletes = t->deletes;
+    stats->bytes = (size_t)t->bytes;
+    stats->prepared_bytes = (size_t)t->prepared_bytes;
+    stats->bytes_most = (size_t)t->bytes_most;
+    stats->shards = (size_t)t->shards;
+    if (!folder->lone)
+        stats->open_shard = folder_open_shard(folder);
+    return BPCN_OK;
 }
 
 bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
 {
-    return bpcn_memory_get_stats(file->memory, stats);
+    struct totals t;
+    return get_stats(file, stats, &t);
 }
 
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
-    return bpcn_memory_read(file->memory, query, known, n, options, out, info);
+    bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
+    int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));
+    free(own);
+    return (bpcn_status)status;
+}
+
+static uint64_t scrambled(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Each row from a file drawn by its rows. */
+bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, float *out)
+{
+    const struct folder *folder = file->folder;
+    bpcn_status status = BPCN_OK;
+    uint64_t all = 0;
+    for (size_t f = 0; f < folder->files; f++)
+        all += folder->part[f].rows;
+    if (folder->files == 1 || all == 0)
+        status = bpcn_memory_sample(folder->part[0].memory, n, draw, out);
+    for (size_t i = 0; folder->files > 1 && all > 0 && status == BPCN_OK && i < n; i++) {
+        uint64_t own = scrambled(scrambled(draw) + i), left = scrambled(own) % all;
+        const struct part *part = folder->part;
+        for (; left >= part->rows; part++)
+            left -= part->rows;
+        status = bpcn_memory_sample(part->memory, 1, own, out + i * folder->options.dim);
+    }
+    if (status != BPCN_OK)
+        part_trouble(fresh(file), status);
+    return status;
+}
+
+bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *info, size_t *written)
+{
+    return (bpcn_status)parts_write(file->folder, x, n, info, written, fresh(file));
+}
+
+/* One, so that an interrupt waits for one row only; or so many that every rank has a shard to fill. */
+size_t memfile_write_most(const struct memfile *file)
+{
+    const struct folder *f = file->folder;
+    size_t fit = GROUP_BYTES / (f->options.dim * sizeof(float)), each = f->options.shard_rows;
+    size_t all = each < SIZE_MAX / (size_t)f->ranks ? each * (size_t)f->ranks : SIZE_MAX;
+    return alone() || fit < 1 ? 1 : all < fit ? all : fit;
 }
 
 bpcn_status memfile_delete(struct memfile *file, const float *x)
 {
-    return bpcn_memory_delete(file->memory, x);
+    return (bpcn_status)parts_delete(file->folder, x, fresh(file));
 }
 
 bpcn_status memfile_forget(struct memfile *file, double beta)
 {
-    return bpcn_memory_forget(file->memory, beta);
+    return (bpcn_status)parts_forget(file->folder, beta, fresh(file));
 }
 
 bpcn_status memfile_discount(struct memfile *file, double beta)
 {
-    return bpcn_memory_discount(file->memory, beta);
+    return (bpcn_status)parts_discount(file->folder, beta, fresh(file));
 }
 
 double memfile_fullness(const struct memfile *file)
 {
-    return memory_fullness(file->memory);
+    struct totals t;
+    return parts_totals(file->folder, 1, &t, fresh(file)) == 0 ? t.fullness : -1;
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *rows, size_t *written)
+const bpcn_memory *memfile_memory(const struct memfile *file)
 {
-    bpcn_write_info info;
-    bpcn_write_info_default(&info, sizeof info);
-    info.rows = rows;
-    bpcn_status status = bpcn_memory_write(file->memory, x, NULL, n, &info);
-    *written = info.written;
-    return status;
+    if (file->folder->lone)
+        return file->folder->part[0].memory;
+    say_error(file->say, "%s: is a folder; take its files one by one", file->path);
+    return NULL;
 }
 
-size_t memfile_write_most(const struct memfile *file)
-{
-    (void)file;
-    return 1; /* so that an interrupt waits for one row only */
-}
-
-const char *memfile_why(const struct memfile *file)
-{
-    (void)file;
-    return bpcn_error();
-}
+/* ---- about it */
 
 int memfile_header(const struct say *say, const char *path, struct memhead *head)
 {
     bpcn_file_info info = {.size = sizeof info};
-    *head = (struct memhead){.options.size = sizeof head->options, .files = 1};
+    if (is_folder(path))
+        return memfile_head(say, path, head);
+    *head = (struct memhead){.options.size = sizeof head->options};
     bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
         return library_error(say, path, status);
@@ -198,28 +314,23 @@ int memfile_header(const struct say *say, const char *path, struct memhead *head
 int memfile_head(const struct say *say, const char *path, struct memhead *head)
 {
     struct memfile file;
-    size_t shards;
-    bpcn_file_info info = {.size = sizeof info};
-    *head = (struct memhead){.options.size = sizeof head->options, .files = 1};
-    bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    head->file_bytes = info.file_bytes;
+    struct totals t;
     int failed = memfile_open(say, path, TO_LOOK, &file);
     if (failed)
         return failed;
-    head->remark = file.remark;
-    head->stats.size = sizeof head->stats;
-    status = bpcn_memory_get_stats(file.memory, &head->stats);
-    head->rows = status == BPCN_OK ? calloc(head->stats.shards, sizeof *head->rows) : NULL;
-    if (head->rows != NULL)
-        status = bpcn_memory_get_shards(file.memory, head->rows, head->stats.shards, &shards);
-    if (status != BPCN_OK)
-        failed = library_error(say, path, status);
-    else if (head->rows == NULL)
-        failed = say_error(say, "out of memory");
-    if (failed)
-        memhead_free(head);
+    *head = (struct memhead){.options = file.folder->options,
+                             .stats.size = sizeof head->stats,
+                             .remark = file.remark,
+                             .files = file.folder->lone ? 0 : file.folder->files};
+    if (get_stats(&file, &head->stats, &t) != BPCN_OK) {
+        failed = memfile_error(&file);
+    } else {
+        head->file_bytes = t.file_bytes;
+        head->rows = parts_rows(file.folder);
+        for (size_t k = 0; k < head->options.shards; k++) /* after a crash there may be some before it that have not */
+            if (head->rows[k] > 0 && k >= head->stats.shards)
+                head->stats.shards = k + 1;
+    }
     memfile_close(&file);
     return failed;
 }
@@ -230,7 +341,7 @@ void memhead_free(struct memhead *head)
     head->rows = NULL;
 }
 
-int memfile_check(const struct say *say, const char *path)
+static int check_file(const struct say *say, const char *path, bpcn_file_info *total)
 {
     bpcn_file_info info = {.size = sizeof info};
     bpcn_status status = bpcn_file_check(path, &info, NULL);
@@ -239,12 +350,37 @@ int memfile_check(const struct say *say, const char *path)
     if (info.dropped_bytes > 0)
         say_note(say, "%s: an unfinished change at the end (%llu bytes) will be dropped when it is opened", path,
                  (unsigned long long)info.dropped_bytes);
+    total->file_bytes += info.file_bytes;
+    total->records += info.records;
+    return 0;
+}
+
+/* Every file for itself, then whether each has its place in the whole. */
+static int check_folder(const struct say *say, const char *path, bpcn_file_info *total)
+{
+    struct memfile file;
+    char part[PATH_MOST + 64];
+    int failed = memfile_open(say, path, TO_LOOK, &file);
+    for (size_t f = 0; !failed && f < file.folder->files; f++) {
+        part_path(file.folder, f, part, sizeof part);
+        failed = check_file(say, part, total);
+    }
+    memfile_close(&file);
+    return failed;
+}
+
+int memfile_check(const struct say *say, const char *path)
+{
+    bpcn_file_info total = {.size = sizeof total};
+    int failed = is_folder(path) ? check_folder(say, path, &total) : check_file(say, path, &total);
+    if (failed)
+        return failed;
     say_result(say, "%s: sound\n", path);
     if (say->json) {
         fputs("{\"file\":", stdout);
         json_string(stdout, path);
-        printf(",\"sound\":true,\"bytes\":%llu,\"records\":%llu}\n", (unsigned long long)info.file_bytes,
-               (unsigned long long)info.records);
+        printf(",\"sound\":true,\"bytes\":%llu,\"records\":%llu}\n", (unsigned long long)total.file_bytes,
+               (unsigned long long)total.records);
     }
     return EXIT_DONE;
 }

@@ -1,17 +1,14 @@
-/* A memory file as the commands see it: the memory, what its rows mean, and how full it was found.
-   Every function that fails and returns an int has said why.
+/* A memory as the commands see it, in a file or in a folder of files: what its rows mean, how full it was found, and
+   what is done with it. Every function that fails and returns an int has said why.
 
-   This is the seam of bpcn-mpi, which links mpi/memfile_mpi.c in place of memfile.c: the memory is then a folder of
-   files, and what is done with it is done by all ranks. Commands that work with both touch an open memory through
-   these functions alone. */
+   In bpcn-mpi what is done with a memory is done by all ranks (parts.h). Commands that are in both programs touch an
+   open memory through these functions alone. */
 #ifndef BPCN_CLI_MEMFILE_H
 #define BPCN_CLI_MEMFILE_H
 
 #include "bayespcn.h"
 #include "fields.h"
 #include "say.h"
-
-#include <getopt.h>
 
 /* What the program keeps in the file's note, next to the memory itself. */
 struct remark {
@@ -35,18 +32,13 @@ enum purpose {
 struct memfile {
     const struct say *say;
     const char *path;
-    bpcn_memory *memory;
     struct remark remark;
-    double synced;         /* when last, in seconds */
-    struct folder *folder; /* of bpcn-mpi; NULL in bpcn */
+    double synced; /* when last, in seconds */
+    struct folder *folder;
 };
 
-/* Options of create that only one of the programs has. */
-enum { OPT_FILES = 390 };
-extern const struct option memfile_create_list[];
-
-/* A new file that holds an empty memory, or a folder of so many files (0: as is usual); replaces an old one only with
-   force. */
+/* A new, empty memory: a folder of so many files; 0: one file, or in bpcn-mpi a folder of as many as there are ranks.
+   Replaces an old one only with force. */
 int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
                    bool force, size_t files);
 
@@ -64,11 +56,13 @@ int memfile_breathe(struct memfile *file);
 
 void memfile_close(struct memfile *file);
 
-/* ---- what is done with an open memory: the library's functions of these names */
+/* ---- what is done with an open memory: the library's functions of these names. Of a read, out may be NULL. Samples
+   are taken in bpcn alone; those of a folder are others than those of one file with the same shards */
 bpcn_status memfile_options(const struct memfile *file, bpcn_options *options);
 bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats);
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info);
+bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, float *out);
 bpcn_status memfile_delete(struct memfile *file, const float *x);
 bpcn_status memfile_forget(struct memfile *file, double beta);
 bpcn_status memfile_discount(struct memfile *file, double beta);
@@ -83,20 +77,23 @@ size_t memfile_write_most(const struct memfile *file);
 /* What was wrong with the last of these that failed. */
 const char *memfile_why(const struct memfile *file);
 
+/* The library's memory; NULL, having said so, of a folder. */
+const bpcn_memory *memfile_memory(const struct memfile *file);
+
 /* ---- without opening it */
 
-/* About a memory file, for those who do not want the memory itself. */
+/* About a memory, for those who do not want the memory itself. */
 struct memhead {
     bpcn_options options;
     bpcn_stats stats;
     struct remark remark;
     uint64_t file_bytes;
-    uint64_t *rows; /* [stats.shards]: in each shard that has begun; NULL from the header alone */
-    size_t files;   /* that the memory is cut into */
+    uint64_t *rows; /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
+    size_t files;   /* of the folder; 0: it is a file */
 };
 void memhead_free(struct memhead *head);
 
-/* By the file's header alone, at once: counts as of the last checkpoint, no fields, no fullness. */
+/* By the file's header alone, at once: counts as of the last checkpoint, no fields, no fullness. A folder is opened. */
 int memfile_header(const struct say *say, const char *path, struct memhead *head);
 
 /* By opening it, the log included. */

@@ -61,7 +61,8 @@ static const char create_page[] =
     "      --shard-rows R    rows after which the next shard begins (as many as a layer has units)\n"
     "      --when-full WHAT  blur: write on, old and new blur (the default); recycle: the oldest shard is\n"
     "                        emptied; refuse: no more rows\n"
-    "      --force           replace an existing file\n" COMMON;
+    "      --files F         a folder of F files that the shards are cut into, for bpcn-mpi too\n"
+    "      --force           replace an existing one\n" COMMON;
 
 static const char write_page[] =
     INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"

@@ -107,7 +107,7 @@ double memory_fullness(const bpcn_memory *memory)
     double full = -1;
     if (bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_shards(memory, NULL, 0, &count) != BPCN_OK)
         return -1;
-    if (o.shards == 1)
+    if (o.shards == 1 && o.shard_step <= 1) /* and is no part of several */
         return shard_fullness(memory, &o, 0);
     uint64_t *rows = calloc(count, sizeof *rows);
     if (rows != NULL && bpcn_memory_get_shards(memory, rows, count, &count) == BPCN_OK)

@@ -25,7 +25,7 @@ _bpcn() {
     esac
     case $command in
         create) options="--image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
-            --seed --resample --precision --capacity --shards --shard-rows --when-full --force" ;;
+            --seed --resample --precision --capacity --shards --shard-rows --when-full --files --force" ;;
         write) options="$inputs --forget" ;;
         read) options="$inputs $queries $outputs --refuse-below --shards-read" ;;
         score) options="$inputs $queries --shards-read" ;;

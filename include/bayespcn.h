@@ -211,6 +211,21 @@ BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats
    many those are. rows may be NULL when room is 0. */
 BPCN_API bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, size_t room, size_t *shards);
 
+/* ---- familiarity -------------------------------------------------------------------------- */
+
+/* Whether a row was written before, in a word. It comes with a familiarity from 0 to 1, of which 0.5 is the border;
+   docs/MODEL.md defines both and says on what they were measured. */
+typedef enum bpcn_verdict {
+    BPCN_CANNOT_TELL = 0, /* familiarity 0: the memory is empty, nothing is known of the row, no more entries of it
+                             than the memory has directions to explain them with, or less noise than was said */
+    BPCN_NEW = 1,
+    BPCN_KNOWN = 2, /* familiarity 0.5 and above */
+    BPCN_BLEND = 3  /* what is known of the row fits, but the answer is a mean of several written rows */
+} bpcn_verdict;
+
+/* "cannot tell", "new", "known", "blend"; NULL beyond the last. */
+BPCN_API const char *bpcn_verdict_name(bpcn_verdict verdict);
+
 /* ---- write -------------------------------------------------------------------------------- */
 
 /* What became of one row: 64 bytes in every version. */
@@ -222,12 +237,13 @@ typedef struct bpcn_write_row {
     uint64_t evaluations;       /* energy and gradient evaluations, all particles together */
     uint64_t shard;             /* that the row was written to */
     int converged;              /* 1 when the minimiser met its tolerance in every particle */
-    int unused;                 /* 0 */
+    bpcn_verdict verdict;       /* on the row before it was written, by the shard that it went to alone */
+    double familiarity;         /* likewise: 0 .. 1 */
     double typicality;          /* of the row before it was written, see bpcn_memory_typicality; -1 where it was
-                                   not asked for: in a memory of several shards it is of one row in 7, with n
-                                   shards of one in 7 + n / 4 or so, because to ask them all takes longer than to
-                                   write to one; and the surprises of those are kept */
-    unsigned char reserved[16]; /* 0 */
+                                   not asked for: of several shards it is of one row in 5, with n of them of one
+                                   in 5 + n / 4 or so, because to ask them all takes longer than to write to one;
+                                   and the surprises of those rows are kept */
+    unsigned char reserved[8];  /* 0 */
 } bpcn_write_row;
 
 typedef struct bpcn_write_info {
@@ -272,8 +288,10 @@ typedef struct bpcn_read_options {
                                  (default): estimated from each query (ReLU with a mask: 0). Known
                                  entries come back as they are unless noise is given. Not used by
                                  BPCN_OBJECTIVE_PAPER. */
-    size_t shards;            /* that a query is read in, of those that could have it by a quick look at
-                                 all; the likeliest answers. 0 (default): at most 4 */
+    size_t shards;            /* that a query is read in at most, of those that could have it by a quick
+                                 look at all; the likeliest answers, where familiarity counts for up to
+                                 a nat. 0 (default): 4. As many as there are, or more: all, without
+                                 the look */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
@@ -282,10 +300,8 @@ BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size)
 typedef struct bpcn_read_info {
     double energy;              /* the objective at its minimum */
     double log_density;         /* log predictive density of the known entries and the code */
-    double familiarity;         /* 0 (never seen anything like it) .. 1 (known): the share of the answer's
-                                    variance that is not ignorance of the weights, sigma^2 / s_0, divided by
-                                    the discrepancy on the known entries where that exceeds what s_0 and the
-                                    noise given allow. Noise that is only estimated counts as discrepancy. */
+    double familiarity;         /* 0 (never seen) .. 1 (written); 0.5 is the border. Rests on residual,
+                                   variance and known; noise that is only estimated counts against it */
     double noise;               /* standard deviation assumed or estimated for the known entries */
     double residual;            /* root mean square discrepancy on the known entries */
     double variance;            /* s_0 = sigma^2 + z U z' of the answer's entries: what the noise of the
@@ -294,9 +310,10 @@ typedef struct bpcn_read_info {
     uint64_t particle;          /* the mixture component that answers */
     uint64_t shard;             /* and its shard */
     int converged;              /* 1 when the minimiser met its tolerance */
-    int unused;                 /* 0 */
+    bpcn_verdict verdict;       /* the familiarity in a word */
     double shard_density;       /* log_density in that shard alone: what shards are compared by */
-    unsigned char reserved[40]; /* 0 */
+    uint64_t known;             /* entries of the query that were known */
+    unsigned char reserved[32]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for

@@ -6,8 +6,9 @@
  */
 #include "args.h"
 #include "help.h"
-#include "ranks.h"
+#include "serve.h"
 #include "share_cells.h"
+#include "together.h"
 
 #include <mpi.h>
 
@@ -49,11 +50,11 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "reproduce") == 0)
         status = reproduce(argc - 1, argv + 1, rank);
     else if (rank > 0)
-        ranks_serve();
+        serve();
     else {
         status = command(argc, argv);
         fflush(stdout);
-        ranks_end();
+        give_order(&(struct order){.op = END});
     }
     MPI_Finalize();
     return status;

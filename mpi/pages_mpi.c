@@ -8,7 +8,7 @@ const char program_name[] = "bpcn-mpi";
 static const char as_bpcn[] = "Options are those of the same command of bpcn; the memory is a folder.\n";
 
 static const char create_page[] =
-    "Options are those of bpcn create, and:\n"
+    "Options are those of bpcn create; of them\n"
     "      --files N     files that the folder has, at least as many as ranks will be started (the ranks now)\n"
     "      --shards N    in all files together (one a file)\n";
 

@@ -81,7 +81,7 @@ bpcn_read_options density_options(const bpcn_memory *memory)
 
 int asks_surprise(const struct contents *c)
 {
-    uint64_t every = c->count == 1 ? 1 : 7 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
+    uint64_t every = c->count == 1 ? 1 : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
     return c->options.surprises > 0 && c->writes % every == 0;
 }
 

@@ -145,11 +145,17 @@ size_t prepared_bytes(struct prepared *p)
     return bytes;
 }
 
+/* Without hidden layers: of the one direction that the top is. */
 static double share_written(const struct model *model)
 {
     double trace = 0, sum = 0, prior = model->options.sigma_w * model->options.sigma_w;
     for (size_t k = 0; k < model->options.particles; k++) {
         const struct layer *layer = &model->particles[k].layer[0];
+        if (model->options.layers == 0) {
+            trace += model->particles[k].top_variance;
+            sum += prior;
+            continue;
+        }
         trace += sum_of_squares(layer->above * layer->above, (const real *)layer->root_real);
         sum += (double)layer->above * prior;
     }

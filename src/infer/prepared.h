@@ -20,7 +20,7 @@ size_t prepared_bytes(struct prepared *p);
    already be gone. */
 void prepared_drop(struct prepared *p, const struct model *model);
 
-/* The share of layer 1's directions that have been written to: 1 - tr U_0 / (h sigma_w^2), over all particles. */
+/* The share of layer 1's directions that have been written to: 1 - tr U_0 / (h sigma_w^2), over all particles; without hidden layers 1 - S / sigma_w^2. */
 double prepared_share_written(struct prepared *p);
 
 /* ---- for readers */

@@ -1,6 +1,9 @@
 /* From codes to answers and reports (compiled per precision). */
 #include "read.h"
 
+#include "familiarity.h"
+#include "prepared.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -173,32 +176,77 @@ static size_t responsible(struct reading *r, size_t i)
     return best;
 }
 
-/* 1 for an answer of which nothing is unknown but the noise, and which explains the query as well
-   as noise allows; towards 0 as the weights along its code are unexplored or the query disagrees.
-   Noise that was estimated counts as disagreement: the query alone cannot tell it from novelty. */
-static double familiarity(double noise, const struct fit *fit, double given, double count)
+/* The variance of the noise that the caller says the queries carry. */
+static double given_noise(const struct reading *r)
 {
-    double discrepancy = count > 0 ? fit->squares / (count * (fit->variance + given)) : 0;
-    return noise / fit->variance / fmax(1, discrepancy);
+    double given = r->objective.integrated ? fmax(0, r->request->options.noise) : 0;
+    return given * given;
+}
+
+static size_t known_of(const struct reading *r, size_t i)
+{
+    size_t dim = r->model->width[0], known = dim;
+    for (size_t j = 0; r->request->known != NULL && j < dim; j++)
+        known -= r->request->known[i * dim + j] == 0;
+    return known;
+}
+
+/* How far from white noise the known entries of row i are, less their prediction. */
+static double pattern_of(const struct reading *r, size_t i, size_t lane, const real *prediction)
+{
+    size_t dim = r->model->width[0], n = 0;
+    const unsigned char *known = r->request->known == NULL ? NULL : r->request->known + i * dim;
+    const real *x = r->x + i * dim;
+    double *series = r->series + lane * dim;
+    for (size_t j = 0; j < dim; j++)
+        if (known == NULL || known[j])
+            series[n++] = (double)(x[j] - prediction[j]);
+    return serial_pattern(n, series);
+}
+
+/* Where noise is given, what is left of the rows is compared with it. */
+static void find_patterns(struct reading *r, const struct energy *energy, size_t lane, size_t count, const size_t *rows,
+                          const real *codes)
+{
+    struct workspace *work = r->rows->lane[lane].work;
+    if (!(given_noise(r) > 0))
+        return;
+    particle_predict(energy, count, codes, work, work->error);
+    for (size_t i = 0; i < count; i++)
+        r->pattern[rows[i]] = pattern_of(r, rows[i], lane, work->error + i * r->model->width[0]);
+}
+
+static struct judgement judge_row(const struct reading *r, size_t i, size_t known)
+{
+    const struct fit *fit = fit_of(r->rows, i);
+    struct evidence evidence = {.squares = fit->squares,
+                                .variance = fit->variance,
+                                .known = (double)known,
+                                .noise = given_noise(r),
+                                .pattern = r->pattern[i],
+                                .sensory = r->objective.weighing.sensory,
+                                .written = prepared_share_written(r->shard->prepared)};
+    evidence.whole = known == r->model->width[0] && !(evidence.noise > 0);
+    return judge(r->model, &evidence);
 }
 
 static void report_row(const struct reading *r, size_t i)
 {
-    double given = fmax(0, r->request->options.noise);
-    size_t dim = r->model->width[0], known = dim;
+    size_t known = known_of(r, i);
     const struct fit *fit = fit_of(r->rows, i);
-    for (size_t j = 0; r->request->known != NULL && j < dim; j++)
-        known -= r->request->known[i * dim + j] == 0;
+    struct judgement judgement = judge_row(r, i, known);
     r->request->info[i] = (bpcn_read_info){
         .energy = r->outcome[i].energy,
         .log_density = r->objective.integrated ? r->log_density[i] : -r->outcome[i].energy,
-        .familiarity = familiarity(noise_variance(r->model, 0), fit, given * given, (double)known),
+        .familiarity = judgement.familiarity,
         .noise = sqrt(r->rows->extra[i]),
         .residual = known > 0 ? sqrt(fit->squares / (double)known) : 0,
         .variance = fit->variance,
         .evaluations = r->outcome[i].evaluations,
         .particle = r->particle[i],
         .converged = r->outcome[i].converged,
+        .verdict = judgement.verdict,
+        .known = known,
     };
     r->request->info[i].shard_density = r->request->info[i].log_density;
 }
@@ -214,6 +262,7 @@ static void judge_rows(struct reading *r, const struct energy *energy, int all, 
         rows_keep(r->rows, lane, i, rows[i]);
         r->log_density[rows[i]] = log_weight - value[i];
     }
+    find_patterns(r, energy, lane, count, rows, r->rows->lane[lane].codes);
 }
 
 /* The fit of a row that several particles answer, in the most responsible one. */
@@ -225,6 +274,7 @@ static void judge_mixed(struct reading *r, size_t i)
     one.particle = &r->model->particles[r->particle[i]];
     rows_evaluate(r->rows, &one, 0, 1, &i, r->codes + i * r->model->code_dim, &value, NULL, NULL);
     rows_keep(r->rows, 0, 0, i);
+    find_patterns(r, &one, 0, 1, &i, r->codes + i * r->model->code_dim);
 }
 
 void report(struct reading *r)

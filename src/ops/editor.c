@@ -62,7 +62,7 @@ static bpcn_status ready_for_rows(struct editor *e)
     e->rows = rows_create(e->model, 1, 1, e->team);
     e->codes = alloc_zeroed(particles, e->model->code_dim * sizeof *e->codes);
     e->outcomes = alloc_zeroed(particles, sizeof *e->outcomes);
-    e->leverage = alloc_zeroed(particles, 2 * sizeof *e->leverage);
+    e->leverage = alloc_zeroed(particles, 3 * sizeof *e->leverage);
     e->sources = alloc_zeroed(particles, sizeof *e->sources);
     e->aims = alloc_zeroed(particles, sizeof *e->aims);
     e->grams = alloc_zeroed(particles, sizeof *e->grams);
@@ -70,6 +70,7 @@ static bpcn_status ready_for_rows(struct editor *e)
         (e->norms.mean == NULL && norms_create(&e->norms, e->model) != 0))
         return BPCN_NO_MEMORY;
     e->log_weights = e->leverage + particles;
+    e->squares = e->log_weights + particles;
     e->update = update_create(e->model, e->team);
     return e->update != NULL ? BPCN_OK : BPCN_NO_MEMORY;
 }

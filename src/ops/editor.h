@@ -19,6 +19,7 @@ struct editor {
     real *codes;              /* [particles x code_dim]: found */
     struct outcome *outcomes; /* [particles] */
     double *leverage;         /* [particles]: z U z' of the sensory layer */
+    double *squares;          /* [particles]: its |e|^2 */
     double *log_weights;      /* [particles]: found */
     size_t *sources;          /* [particles]: see model_resample */
     struct aim *aims;         /* [particles]: of the row found, through G over what it knows; b NULL: none */

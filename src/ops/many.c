@@ -11,7 +11,6 @@
 enum { READ_AT_MOST = 4, CLOSER_AT_LEAST = 8, CLOSER_OF = 16 }; /* looked at closely: one in so many, at least */
 static const double near = 1.25,
                     some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
-static const double tie = 1;     /* nats within which the more familiar answer is taken */
 
 /* ---- a quick look */
 
@@ -277,10 +276,10 @@ static double share_of(const struct many *m, double all, size_t k)
     return all > 0 ? (double)m->rows[k] / all : 1 / (double)m->count;
 }
 
-static int better(const bpcn_read_info *a, const bpcn_read_info *b)
+/* Whose is greatest answers: the likeliest shard, where to be familiar counts for up to a nat. */
+static double claim(const bpcn_read_info *info)
 {
-    double lead = a->log_density - b->log_density;
-    return fabs(lead) <= tie ? a->familiarity > b->familiarity : lead > 0;
+    return info->log_density + info->familiarity;
 }
 
 static double log_add(double a, double b)
@@ -301,7 +300,7 @@ static void choose(const struct reads *r, const struct asked **winner, size_t *p
             size_t i = a->row[at];
             uint64_t evaluations = a->info[at].evaluations + (winner[i] ? info[i].evaluations : 0);
             density[i] = log_add(density[i], share + a->info[at].log_density);
-            if (winner[i] == NULL || better(&a->info[at], &info[i])) {
+            if (winner[i] == NULL || claim(&a->info[at]) > claim(&info[i])) {
                 winner[i] = a;
                 place[i] = at;
                 info[i] = a->info[at];
@@ -340,11 +339,12 @@ bpcn_status many_read(const struct many *m, const struct read_request *request)
     const struct model *model = m->shard[0].model;
     size_t size = real_size(model), n = request->n;
     struct reads r = {.many = m, .request = request, .row_bytes = model->width[0] * size};
-    r.most = request->options.shards > 0 ? request->options.shards : READ_AT_MOST;
+    size_t wanted = request->options.shards;
+    r.most = wanted > 0 ? wanted : READ_AT_MOST;
     r.out_bytes = request->answers ? r.row_bytes : request->codes ? model->code_dim * size : 0;
     r.asked = alloc_zeroed(m->count, sizeof *r.asked);
     bpcn_status status = r.asked != NULL ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK && m->count > r.most) {
+    if (status == BPCN_OK && (wanted == 0 || wanted < m->count)) {
         r.residual = alloc_zeroed(m->count * n, sizeof *r.residual);
         status = r.residual ? many_screen(m, n, request->query, request->known, r.residual) : BPCN_NO_MEMORY;
         if (status == BPCN_OK && set_limits(&r) != 0)

@@ -22,6 +22,8 @@ struct reading {
     size_t *particle;               /* [n]: which one answers */
     unsigned char *decided;         /* [n]: no other particle has a say in the answer */
     double *log_density;            /* [n]: of the query and the code, for the report */
+    double *pattern;                /* [n]: likewise, of what the code leaves of a query said to be noisy */
+    double *series;                 /* [lanes x dim]: what is left of one row */
     double *share;                  /* [lanes x BATCH x particles]: responsibilities */
     struct fit *fits;               /* [particles x (layers + 1)]: of one row */
     size_t *list;                   /* [n]: rows at hand */

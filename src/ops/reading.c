@@ -38,15 +38,17 @@ bpcn_status reading_create(struct reading *r, const struct shard *shard, struct 
     r->outcome = alloc_zeroed(n, sizeof *r->outcome);
     r->particle = alloc_zeroed(2 * n, sizeof *r->particle);
     r->decided = alloc_zeroed(n, 1);
-    r->log_density = alloc_zeroed(n, sizeof *r->log_density);
+    r->log_density = alloc_zeroed(2 * n, sizeof *r->log_density);
+    r->series = r->rows ? alloc_zeroed(r->rows->lanes, dim * sizeof *r->series) : NULL;
     r->share = r->rows ? alloc_zeroed(r->rows->lanes * BATCH * particles, sizeof *r->share) : NULL;
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
     r->predictions = alloc_zeroed(particles + 2, dim * sizeof *r->predictions);
     if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided ||
-        !r->log_density || !r->share || !r->fits || !r->predictions)
+        !r->log_density || !r->series || !r->share || !r->fits || !r->predictions)
         return BPCN_NO_MEMORY;
     r->answers = request->answers;
     r->list = r->particle + n;
+    r->pattern = r->log_density + n;
     r->blend = r->predictions + particles * dim;
     r->before = r->blend + dim;
     r->density = (struct energy){.model = model, .weighing = &the_density, .weights = r->weights};
@@ -66,6 +68,7 @@ void reading_free(struct reading *r)
     free(r->particle);
     free(r->decided);
     free(r->log_density);
+    free(r->series);
     free(r->share);
     free(r->fits);
     free(r->predictions);

@@ -4,6 +4,7 @@
  */
 #include "editor.h"
 
+#include "familiarity.h"
 #include "random.h"
 #include "start.h"
 
@@ -119,8 +120,21 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
             return BPCN_NUMERIC;
         e->log_weights[k] = e->model->log_weights[k] - e->outcomes[k].energy;
         e->leverage[k] = fit_of(e->rows, 0)->variance - noise_variance(e->model, 0);
+        e->squares[k] = fit_of(e->rows, 0)->squares;
     }
     return BPCN_OK;
+}
+
+/* How familiar the row was to particle k, as it stands. */
+static struct judgement judge_before(const struct editor *e, size_t k)
+{
+    struct evidence evidence = {.squares = e->squares[k],
+                                .variance = noise_variance(e->model, 0) + e->leverage[k],
+                                .known = e->rows->count[0],
+                                .sensory = the_density.sensory,
+                                .written = e->prepared != NULL ? prepared_share_written(e->prepared) : 0};
+    evidence.whole = e->rows->count[0] == (double)e->model->width[0];
+    return judge(e->model, &evidence);
 }
 
 /* What became of the row, before the weights are normalised. */
@@ -138,6 +152,9 @@ static bpcn_write_row summary(const struct editor *e)
         sum += exp(e->log_weights[k] - e->log_weights[best]);
     row.energy = -e->log_weights[best] - log(sum);
     row.leverage = e->leverage[best];
+    struct judgement before = judge_before(e, best);
+    row.familiarity = before.familiarity;
+    row.verdict = before.verdict;
     return row;
 }
 

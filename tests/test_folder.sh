@@ -1,16 +1,18 @@
 #!/bin/sh
-# bpcn-mpi on a folder of memory files: any number of ranks answers as one process with the same shards does, to the
-# bit; a rank that dies ends the job and loses nothing that was acknowledged; errors are one sentence and no hang.
+# A folder of memory files: bpcn, and any number of ranks of bpcn-mpi, answer as bpcn does from one file with the same
+# shards, to the bit; a rank that dies ends the job and loses nothing that was acknowledged; errors are one sentence and
+# no hang.
 #
-# usage: tests/test_mpi.sh BPCN BPCN_MPI short|long
+# usage: tests/test_folder.sh BPCN BPCN_MPI short|long
 set -eu
 
 bpcn=$1
 mpi=$2
 form=$3
+many=yes
 if ! command -v mpirun > /dev/null || [ ! -x "$mpi" ]; then
     echo "skipped: bpcn-mpi, there is no mpirun or it was not built (make mpi)"
-    exit 0
+    many=
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -29,11 +31,23 @@ ok() {
     passed=$((passed + 1))
 }
 
-# ranks P ARGUMENTS...: a job that hangs is ended, and fails
+# ranks P ARGUMENTS...: a job of bpcn-mpi, or with 0 bpcn; one that hangs is ended, and fails
 ranks() {
     n=$1
     shift
-    timeout 120 mpirun --oversubscribe -n "$n" "$mpi" "$@"
+    if [ "$n" = 0 ]; then
+        timeout 120 "$bpcn" "$@"
+    else
+        timeout 120 mpirun --oversubscribe -n "$n" "$mpi" "$@"
+    fi
+}
+
+# only COUNTS...: of these numbers of ranks, those that can be had here
+only() {
+    for n; do
+        [ "$n" = 0 ] || [ -n "$many" ] || continue
+        echo "$n"
+    done
 }
 
 # rows COUNT DIM SEED: random numbers between -1 and 1
@@ -46,11 +60,16 @@ rows() {
     }'
 }
 
-# What is said of a row does not depend on how many shards were looked at, but for the evaluations that took; a write on
-# many ranks asks only the row's own shard whether it was known before.
+# What is said of a row does not depend on how many shards were looked at, but for the evaluations that took; a write by
+# bpcn-mpi asks only the row's own shard whether it was known before.
 without_effort() {
     sed '/"log_density"/!s/"familiarity":[^,]*,"novel":[^,]*,//; s/"evaluations":[0-9]*,//; s/"rate":[^,]*,//
         s/"novel":[0-9]*,//; s/"fullness":[^,]*,//' "$1"
+}
+
+# what info says of the memory, whichever files it is in; fullness is of the last write, measured there
+without_place() {
+    sed 's/"file":[^,]*,//; s/"bytes":.*"shards":/"shards":/; s/"fullness":.*"kernels"/"kernels"/; s/,"files":4//'
 }
 
 same() {
@@ -90,6 +109,11 @@ after() {
     "$bpcn" read "$name.mem" kept.csv --mask mask.csv -q -o "$name.after.npy"
 }
 
+# who RANKS: by name
+who() {
+    [ "$1" = 0 ] && echo bpcn || echo "$1 ranks"
+}
+
 # folder RANKS NAME ROWS OPTIONS...
 folder() {
     p=$1 name=$2 file=$3 dir=$2.$1
@@ -110,7 +134,10 @@ folder() {
     [ -f "$name.new" ] || cp mine "$name.new"
     cmp "$name.new" mine || fail "score of new rows, $p ranks, $name"
     grep -q '"verdict":"known"' mine && fail "a new row is known"
-    ok "$p ranks write, read and score as one process does: $name"
+    # nor does it matter who wrote the folder
+    "$bpcn" read "$dir" "$asked" --mask mask.csv -q -o mine.npy
+    cmp "$name.npy" mine.npy || fail "answers to fragments, by bpcn, of a folder of $p ranks, $name"
+    ok "$(who "$p"): writes, reads and scores as one file does, $name"
 }
 
 folder_after() {
@@ -121,47 +148,77 @@ folder_after() {
     ranks "$p" read "$dir" kept.csv --mask mask.csv -q -o mine.npy
     cmp "$name.after.npy" mine.npy || fail "answers after forget and delete, $p ranks"
     ranks "$p" info "$dir" --json > mine
-    grep -q '"writes":60,"forgets":1,"deletes":3,.*"files":4,"shards":8' mine || fail "info: $(cat mine)"
-    ok "$p ranks forget, delete and tell as one process does"
+    grep -q '"writes":60,"forgets":1,"deletes":3,.*"files":4}' mine || fail "info: $(cat mine)"
+    "$bpcn" info "$name.mem" --json | without_place > left
+    without_place < mine > right
+    cmp -s left right || fail "info, $p ranks: $(diff left right)"
+    ok "$(who "$p"): forgets, deletes and tells as one file does"
 }
 
 whole blur all.csv
 after blur
-counts=3
-[ "$form" = long ] && counts="1 2 3 4"
-for p in $counts; do
+counts="0 3"
+[ "$form" = long ] && counts="0 1 2 3 4"
+for p in $(only $counts); do
     folder "$p" blur all.csv
     folder_after "$p" blur
 done
 asked=few.csv
 whole part few.csv # two shards have begun: two files are empty
-folder 3 part few.csv
+for p in $(only 0 3); do
+    folder "$p" part few.csv
+done
 tail -48 all.csv > asked.csv # what the first two shards had is gone
 asked=asked.csv
 whole recycle all.csv --when-full recycle
-folder 2 recycle all.csv --when-full recycle
+for p in $(only 0 2); do
+    folder "$p" recycle all.csv --when-full recycle
+done
 if [ "$form" = long ]; then
-    for p in 1 4; do
+    for p in $(only 1 4); do
         folder "$p" recycle all.csv --when-full recycle
     done
     asked=few.csv
-    for p in 1 4; do
+    for p in $(only 1 4); do
         folder "$p" part few.csv
     done
     asked=all.csv
     whole double all.csv --precision float64 --particles 2
-    for p in 1 4; do
+    for p in $(only 0 1 4); do
         folder "$p" double all.csv --precision float64 --particles 2
     done
 fi
 
 # the files do not know how many ranks made them
-ranks 4 read recycle.2 asked.csv --mask mask.csv -q -o mine.npy
-cmp recycle.npy mine.npy || fail "a folder that 2 ranks wrote, read by 4"
+if [ -n "$many" ]; then
+    for p in 0 2; do
+        ranks 4 read recycle.$p asked.csv --mask mask.csv -q -o mine.npy
+        cmp recycle.npy mine.npy || fail "a folder that $p ranks wrote, read by 4"
+    done
+    ok "a folder that bpcn or two ranks wrote is read by four"
+fi
+"$bpcn" check recycle.0 > mine
+[ "$(cat mine)" = "recycle.0: sound" ] || fail "check: $(cat mine)"
 for f in 0 1 2 3; do
-    "$bpcn" check "recycle.2/part-0000$f-of-00004.mem" -q || fail "file $f is no memory file of its own"
+    "$bpcn" check "recycle.0/part-0000$f-of-00004.mem" -q || fail "file $f is no memory file of its own"
 done
-ok "a folder that two ranks wrote is read by four, and its files are memory files"
+ok "a folder is sound, and its files are memory files"
+
+# ---- what only bpcn does with a folder
+
+"$bpcn" sample part.0 -n 64 -o some.npy -q
+"$bpcn" sample part.0 -n 64 -o again.npy -q
+cmp some.npy again.npy || fail "samples of the same seed differ"
+"$bpcn" sample part.0 -n 64 --seed 1 -o again.npy -q
+cmp -s some.npy again.npy && fail "samples of another seed are the same"
+ok "samples of a folder follow from their seed"
+rows 3 24 6 > three.csv
+"$bpcn" create three --dim 24 --hidden 1 --shards 3 --shard-rows 1 --files 3 -q
+"$bpcn" write three three.csv -q
+"$bpcn" sample three -n 60 -o drawn.csv -q
+"$bpcn" score three drawn.csv --json | sed 's/.*"shard":\([0-9]*\).*/\1/' | sort | uniq -c > drawn
+[ "$(awk '$1 >= 8' drawn | wc -l)" = 3 ] || fail "samples by file: $(cat drawn)"
+ok "every file of a folder has its share of the samples"
 
 # ---- errors
 
@@ -172,46 +229,84 @@ refuses() {
     status=0
     ranks "$p" "$@" > said 2>&1 || status=$?
     [ "$status" = "$wanted" ] || fail "status $status, not $wanted: $* ($(cat said))"
-    grep -q "^bpcn-mpi.*$sentence" said || fail "'$sentence' is not in: $(cat said)"
-    [ "$(grep -c '^bpcn-mpi' said)" = 1 ] || fail "more than one sentence: $(cat said)"
+    grep -q "^bpcn.*$sentence" said || fail "'$sentence' is not in: $(cat said)"
+    [ "$(grep -c '^bpcn' said)" = 1 ] || fail "more than one sentence: $(cat said)"
     ok "$sentence"
 }
 
 mkdir nothing
-refuses 2 1 "No such file or directory" read nowhere all.csv
-refuses 2 4 "there are no files" read nothing all.csv
-refuses 2 1 "already has a memory" create blur.3 $shape --files 4
-refuses 2 1 "3 shards cannot be cut into 4 files" create fresh --dim 4 --shards 3 --files 4
-cp -r blur.3 damaged
+cp -r blur.0 damaged
 printf 'x' | dd of=damaged/part-00003-of-00004.mem bs=1 seek=700 conv=notrunc 2> /dev/null
-refuses 2 4 "damaged" read damaged all.csv
-cp -r blur.3 missing
+cp -r blur.0 missing
 rm missing/part-00001-of-00004.mem
-refuses 2 1 "part-00001-of-00004.mem.*No such file" read missing all.csv
-if [ "$form" = long ]; then
-    refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.3 all.csv
+"$bpcn" create other --dim 25 --shards 8 --files 4 -q
+cp -r blur.0 mixed
+cp other/part-00002-of-00004.mem mixed/
+cp -r blur.0 twice
+cp blur.0/part-00002-of-00004.mem twice/part-00001-of-00004.mem
+cp -r blur.0 two
+cp blur.0/part-00002-of-00004.mem two/part-00002-of-00005.mem
+for p in $(only 0 2); do
+    refuses "$p" 1 "No such file or directory" read nowhere all.csv
+    refuses "$p" 4 "there are no files" read nothing all.csv
+    refuses "$p" 1 "already has a memory" create blur.0 $shape --files 4
+    refuses "$p" 1 "3 shards cannot be cut into 4 files" create fresh --dim 4 --shards 3 --files 4
+    refuses "$p" 4 "damaged" read damaged all.csv
+    refuses "$p" 1 "part-00001-of-00004.mem.*No such file" read missing all.csv
+    [ "$p" = 0 ] || [ "$form" = long ] || continue
+    refuses "$p" 4 "it is of another shape than the folder's first file" score mixed all.csv
+    refuses "$p" 4 "it holds other shards than its name says" score twice all.csv
+    refuses "$p" 4 "files of two memories" score two all.csv
+    refuses "$p" 3 "not deleted" delete blur.0 new.csv --rows 0:1
+done
+for of in damaged mixed twice two nothing; do
+    refuses 0 4 "$of" check "$of"
+done
+refuses 0 1 "blur.0: is a folder; take its files one by one" export blur.0 out.npz
+refuses 0 1 "already exists" create blur.0 $shape
+refuses 0 1 "Not a directory" create blur.mem $shape --files 4 --force
+"$bpcn" create other $shape --files 3 --force -q
+[ "$(ls other | tr '\n' ' ')" = "part-00000-of-00003.mem part-00001-of-00003.mem part-00002-of-00003.mem " ] ||
+    fail "--force left old files: $(ls other)"
+ok "--force replaces a folder of more files"
+# what cannot be made leaves what is there, and nothing of its own
+before=$(cat other/* | cksum)
+BPCN_KERNELS=none refuses 0 1 "other: .*none" create other $shape --files 3 --force
+[ "$(cat other/* | cksum)" = "$before" ] || fail "a create that was refused changed the folder"
+mkdir -p half/part-00002-of-00004.mem/x
+refuses 0 1 "half/part-00002-of-00004.mem" create half $shape --files 4 --force
+[ "$(ls half)" = part-00002-of-00004.mem ] || fail "half a folder was left: $(ls half)"
+ok "a create that fails leaves nothing behind"
+
+# a folder has one writer at a time
+mkfifo rows.f32
+"$bpcn" write blur.0 rows.f32 -q 2> /dev/null &
+writer=$!
+exec 9> rows.f32 # waits until the writer, which has the folder, opens it
+refuses 0 1 "blur.0.*is open for writing elsewhere" write blur.0 new.csv
+exec 9>&-
+wait $writer || true
+ok "a folder has one writer at a time"
+
+if [ "$form" = long ] && [ -n "$many" ]; then
+    refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.0 all.csv
+    refuses 2 1 "2 ranks cannot share 1 file out: start at most 1" read blur.mem all.csv
     refuses 4 1 "4 ranks cannot share 2 files out" create fresh $shape --files 2
-    ranks 1 create other --dim 25 --shards 8 --files 4 -q
-    cp -r blur.3 mixed
-    cp other/part-00002-of-00004.mem mixed/
-    refuses 3 4 "it is of another shape than the folder's first file" score mixed all.csv
-    cp -r blur.3 twice
-    cp blur.3/part-00002-of-00004.mem twice/part-00001-of-00004.mem
-    refuses 3 4 "it holds other shards than its name says" score twice all.csv
-    cp -r blur.3 two
-    cp blur.3/part-00002-of-00004.mem two/part-00002-of-00005.mem
-    refuses 2 4 "files of two memories" score two all.csv
     refuses 2 2 "no command 'eval'" eval
-    # of rows with a bad one, those before it are written and none after it
-    ranks 2 create fresh $shape --files 4 -q
-    sed '8s/^[^,]*/1e16/' all.csv > bad.csv
-    ranks 2 write fresh bad.csv > said 2>&1 && fail "a row that no memory takes was written"
+fi
+# of rows with a bad one, those before it are written and none after it
+sed '8s/^[^,]*/1e16/' all.csv > bad.csv
+for p in file $(only 0 2); do
+    rm -rf fresh
+    files="--files 4"
+    [ "$p" = file ] && p=0 files=
+    "$bpcn" create fresh $shape $files -q
+    ranks "$p" write fresh bad.csv > said 2>&1 && fail "a row that no memory takes was written"
     grep -q "row 7: entry 0 is too large" said && grep -q "7 rows written before that are in the memory" said ||
         fail "no word of the bad row: $(cat said)"
-    ranks 2 info fresh --json | grep -q '"writes":7,' || fail "rows after a bad one were written"
-    ok "rows before a bad one are written, and none after it"
-    refuses 2 3 "not deleted" delete blur.3 new.csv --rows 0:1
-fi
+    ranks "$p" info fresh --json | grep -q '"writes":7,' || fail "rows after a bad one were written"
+done
+ok "rows before a bad one are written, and none after it"
 
 # ---- a rank dies in the midst of writing
 
@@ -262,6 +357,10 @@ dies() {
     ok "rank $who of $p killed after $count rows: $there are there, and the rest is taken"
 }
 
+if [ -z "$many" ]; then
+    echo "$passed passed"
+    exit 0
+fi
 rows 1024 64 4 > long.csv
 rows 1 64 5 > new64.csv
 dies 3 1

@@ -1,4 +1,4 @@
-/* Names, places and files of a memory that is cut into several. */
+/* Names, places and files of a memory. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -30,15 +30,37 @@ static void library_trouble(struct trouble *t, bpcn_status status, const char *p
         trouble_set(t, (int)status, "%s: %s", path, why);
 }
 
-/* ---- places */
-
-void part_path(const char *folder, size_t f, size_t files, char *out, size_t room)
+void part_trouble(struct trouble *t, bpcn_status status)
 {
-    snprintf(out, room, "%s/part-%05zu-of-%05zu.mem", folder, f, files);
+    trouble_set(t, (int)status, "%s", bpcn_error());
 }
 
-/* Of the whole's shards, how many are in file f. */
-static size_t part_shards(const bpcn_options *whole, size_t files, size_t f)
+/* ---- places */
+
+void part_path(const struct folder *folder, size_t f, char *out, size_t room)
+{
+    if (folder->lone)
+        snprintf(out, room, "%s", folder->path);
+    else
+        snprintf(out, room, "%s/part-%05zu-of-%05zu.mem", folder->path, f, folder->files);
+}
+
+size_t part_shard(const struct folder *folder, size_t f, size_t k)
+{
+    return f + k * folder->files;
+}
+
+int part_rank(const struct folder *folder, size_t f)
+{
+    return (int)(f % (size_t)folder->ranks);
+}
+
+struct part *own_part(const struct folder *folder, size_t f)
+{
+    return &folder->part[f / (size_t)folder->ranks];
+}
+
+size_t part_shards(const bpcn_options *whole, size_t files, size_t f)
 {
     return whole->shards > f ? (whole->shards - f + files - 1) / files : 0;
 }
@@ -62,6 +84,20 @@ uint64_t part_slot(const bpcn_options *whole, size_t files, size_t f, uint64_t w
         return UINT64_MAX;
     uint64_t more = written - own * rows; /* evenly, one row for each shard in turn */
     return all * rows + more / own * all + more % own * files + f;
+}
+
+size_t folder_open_shard(const struct folder *folder)
+{
+    const bpcn_options *o = &folder->options;
+    uint64_t last = 0;
+    for (size_t f = 0; f < folder->files; f++) {
+        uint64_t own = folder->written[f];
+        uint64_t slot = own > 0 ? part_slot(o, folder->files, f, own - 1) : 0;
+        last = slot > last ? slot : last;
+    }
+    if (o->when_full == BPCN_BLUR && last >= (uint64_t)o->shards * o->shard_rows)
+        return o->shards - 1;
+    return (size_t)(last / o->shard_rows % o->shards);
 }
 
 /* ---- names */
@@ -103,7 +139,7 @@ void folder_clear(const char *path, struct trouble *trouble)
     for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         if (parse_name(e->d_name, &f, &files) != 0)
             continue;
-        part_path(path, f, files, full, sizeof full);
+        snprintf(full, sizeof full, "%s/%.32s", path, e->d_name);
         if (unlink(full) != 0 && errno != ENOENT)
             trouble_set(trouble, BPCN_IO, "%s: %s", full, strerror(errno));
     }
@@ -113,6 +149,16 @@ void folder_clear(const char *path, struct trouble *trouble)
 
 /* ---- files */
 
+void folder_try(const struct folder *folder, struct trouble *trouble)
+{
+    bpcn_options o = part_options(&folder->options, folder->files, (size_t)folder->rank);
+    bpcn_memory *memory = NULL;
+    bpcn_status status = trouble->status == 0 ? bpcn_memory_create(&o, &memory) : BPCN_OK;
+    if (status != BPCN_OK)
+        library_trouble(trouble, status, folder->path);
+    bpcn_memory_free(memory);
+}
+
 void folder_make(struct folder *folder, const char *note, struct trouble *trouble)
 {
     char path[PATH_MOST + 64];
@@ -121,7 +167,7 @@ void folder_make(struct folder *folder, const char *note, struct trouble *troubl
     for (size_t f = (size_t)folder->rank; trouble->status == 0 && f < folder->files; f += (size_t)folder->ranks) {
         bpcn_options o = part_options(&folder->options, folder->files, f);
         bpcn_memory *memory;
-        part_path(folder->path, f, folder->files, path, sizeof path);
+        part_path(folder, f, path, sizeof path);
         bpcn_status status = bpcn_memory_create(&o, &memory);
         if (status == BPCN_OK)
             status = bpcn_memory_set_note(memory, note, strlen(note));
@@ -186,12 +232,16 @@ void folder_open(struct folder *folder, int read_only, struct trouble *trouble)
     }
     for (size_t i = 0; trouble->status == 0 && i < folder->count; i++) {
         folder->part[i].number = rank + i * ranks;
-        part_path(folder->path, folder->part[i].number, folder->files, path, sizeof path);
+        part_path(folder, folder->part[i].number, path, sizeof path);
         open_part(path, read_only, &folder->part[i], trouble);
     }
     folder->options.size = sizeof folder->options;
     if (trouble->status == 0)
         bpcn_memory_get_options(folder->part[0].memory, &folder->options);
+    if (!folder->lone) {
+        folder->options.first_shard = 0;
+        folder->options.shard_step = 1;
+    }
 }
 
 /* What parts of one memory have in common. */
@@ -204,19 +254,24 @@ static int alike(const bpcn_options *a, const bpcn_options *b)
            a->seed == b->seed && a->shard_rows == b->shard_rows && a->when_full == b->when_full;
 }
 
-void folder_check(const struct folder *folder, const bpcn_options *first, struct trouble *trouble)
+void part_check(const struct folder *folder, size_t f, const bpcn_options *own, const bpcn_options *first,
+                struct trouble *trouble)
 {
     char path[PATH_MOST + 64];
+    part_path(folder, f, path, sizeof path);
+    if (!alike(own, first))
+        trouble_set(trouble, BPCN_CORRUPT, "%s: it is of another shape than the folder's first file", path);
+    else if (!folder->lone && (own->first_shard != f || own->shard_step != folder->files ||
+                               own->shards != part_shards(&folder->options, folder->files, f)))
+        trouble_set(trouble, BPCN_CORRUPT, "%s: it holds other shards than its name says", path);
+}
+
+void folder_check(const struct folder *folder, const bpcn_options *first, struct trouble *trouble)
+{
     for (size_t i = 0; i < folder->count; i++) {
         bpcn_options o = {.size = sizeof o};
-        size_t f = folder->part[i].number;
         bpcn_memory_get_options(folder->part[i].memory, &o);
-        part_path(folder->path, f, folder->files, path, sizeof path);
-        if (!alike(&o, first))
-            trouble_set(trouble, BPCN_CORRUPT, "%s: it is of another shape than the folder's first file", path);
-        else if (o.first_shard != f || o.shard_step != folder->files ||
-                 o.shards != part_shards(&folder->options, folder->files, f))
-            trouble_set(trouble, BPCN_CORRUPT, "%s: it holds other shards than its name says", path);
+        part_check(folder, folder->part[i].number, &o, first, trouble);
     }
 }
 

@@ -1,7 +1,5 @@
 /* Rows go to the rank whose file is next, and are taken back from the file that holds them. */
-#include "together.h"
-
-#include <mpi.h>
+#include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,30 +48,26 @@ struct writing {
     int *count, *at;      /* [ranks] rows of each, and those of the ranks before it */
     float *rows;          /* this rank's */
     bpcn_write_row *info; /* of these */
-    int written;          /* of these, before the first failure */
+    size_t written;       /* of these, before the first failure */
 };
 
 /* From rank 0, which has x, every rank its rows, in their order. */
 static void scatter_rows(struct writing *w, const float *x)
 {
-    MPI_Datatype row;
     int ranks = w->folder->ranks;
     float *sorted = room(x != NULL ? w->n * w->dim : 1, sizeof *sorted);
     int *next = room((size_t)ranks, sizeof *next);
     for (size_t i = 0; i < w->n; i++)
-        w->count[owner(w->folder, (size_t)w->place[i])]++;
+        w->count[part_rank(w->folder, (size_t)w->place[i])]++;
     for (int p = 1; p < ranks; p++)
         next[p] = w->at[p] = w->at[p - 1] + w->count[p - 1];
     for (size_t i = 0; x != NULL && i < w->n; i++)
-        memcpy(sorted + (size_t)next[owner(w->folder, (size_t)w->place[i])]++ * w->dim, x + i * w->dim,
+        memcpy(sorted + (size_t)next[part_rank(w->folder, (size_t)w->place[i])]++ * w->dim, x + i * w->dim,
                w->dim * sizeof *x);
     size_t mine = (size_t)w->count[w->folder->rank];
     w->rows = room(mine * w->dim, sizeof *w->rows);
     w->info = room(mine, sizeof *w->info);
-    MPI_Type_contiguous((int)w->dim, MPI_FLOAT, &row);
-    MPI_Type_commit(&row);
-    MPI_Scatterv(sorted, w->count, w->at, row, w->rows, (int)mine, row, 0, MPI_COMM_WORLD);
-    MPI_Type_free(&row);
+    hand_out(sorted, w->count, w->at, w->dim * sizeof *sorted, w->rows);
     free(sorted);
     free(next);
 }
@@ -84,17 +78,17 @@ static void write_parts(struct writing *w, struct trouble *trouble)
     for (size_t i = 0; i < w->n && trouble->status == 0; i++) {
         size_t f = (size_t)w->place[i];
         bpcn_write_info info;
-        if (owner(folder, f) != folder->rank)
+        if (part_rank(folder, f) != folder->rank)
             continue;
         bpcn_write_info_default(&info, sizeof info);
         info.rows = &w->info[w->written];
-        struct part *part = &folder->part[f / (size_t)folder->ranks];
-        bpcn_status status = bpcn_memory_write(part->memory, w->rows + (size_t)w->written * w->dim, NULL, 1, &info);
+        bpcn_status status =
+            bpcn_memory_write(own_part(folder, f)->memory, w->rows + w->written * w->dim, NULL, 1, &info);
         if (status != BPCN_OK) {
-            library_failed(trouble, status);
+            part_trouble(trouble, status);
             return;
         }
-        w->info[w->written].shard = f + w->info[w->written].shard * folder->files;
+        w->info[w->written].shard = part_shard(folder, f, w->info[w->written].shard);
         w->written++;
     }
 }
@@ -102,21 +96,18 @@ static void write_parts(struct writing *w, struct trouble *trouble)
 /* To rank 0 what became of the rows; the number of rows up to the first that failed on its rank. */
 static size_t gather_rows(struct writing *w, bpcn_write_row *info)
 {
-    MPI_Datatype row;
-    int ranks = w->folder->ranks, mine = w->count[w->folder->rank];
-    int *done = room((size_t)ranks, sizeof *done), *next = room((size_t)ranks, sizeof *next);
+    size_t ranks = (size_t)w->folder->ranks;
+    uint64_t *done = room(ranks, sizeof *done), *next = room(ranks, sizeof *next);
     bpcn_write_row *all = room(info != NULL ? w->n : 1, sizeof *all);
     size_t acknowledged = 0;
-    MPI_Type_contiguous((int)sizeof *info, MPI_BYTE, &row);
-    MPI_Type_commit(&row);
-    MPI_Gather(&w->written, 1, MPI_INT, done, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Gatherv(w->info, mine, row, all, w->count, w->at, row, 0, MPI_COMM_WORLD);
-    MPI_Type_free(&row);
+    done[w->folder->rank] = w->written;
+    add_up(done, ranks);
+    hand_in(w->info, w->count, w->at, sizeof *all, all);
     for (; info != NULL && acknowledged < w->n; acknowledged++) {
-        int p = owner(w->folder, (size_t)w->place[acknowledged]);
+        int p = part_rank(w->folder, (size_t)w->place[acknowledged]);
         if (next[p] == done[p])
             break;
-        info[acknowledged] = all[w->at[p] + next[p]++];
+        info[acknowledged] = all[(size_t)w->at[p] + next[p]++];
     }
     free(done);
     free(next);
@@ -134,7 +125,7 @@ size_t all_write(struct folder *folder, size_t n, const int *place, const float 
     w.at = room((size_t)folder->ranks, sizeof *w.at);
     if (place != NULL)
         memcpy(w.place, place, n * sizeof *place);
-    MPI_Bcast(w.place, (int)n, MPI_INT, 0, MPI_COMM_WORLD);
+    tell_all(w.place, n * sizeof *w.place);
     scatter_rows(&w, x);
     write_parts(&w, trouble);
     size_t acknowledged = gather_rows(&w, info);
@@ -161,7 +152,7 @@ static size_t sound_rows(const float *x, size_t n, size_t dim, struct trouble *t
     return n;
 }
 
-int ranks_write(struct folder *folder, const float *x, size_t n, bpcn_write_row *rows, size_t *written,
+int parts_write(struct folder *folder, const float *x, size_t n, bpcn_write_row *rows, size_t *written,
                 struct trouble *trouble)
 {
     struct trouble later = {0}; /* of the row after those that are written now */
@@ -190,7 +181,6 @@ int ranks_write(struct folder *folder, const float *x, size_t n, bpcn_write_row 
 static void densities(struct folder *folder, const float *x, double *density, struct trouble *trouble)
 {
     size_t dim = folder->options.dim;
-    double *mine = room(folder->files, sizeof *mine);
     float *answer = room(dim, sizeof *answer);
     unsigned char *known = room(dim, 1);
     bpcn_read_options o;
@@ -198,21 +188,21 @@ static void densities(struct folder *folder, const float *x, double *density, st
     o.noise = 0;
     memset(known, 1, dim);
     for (size_t f = 0; f < folder->files; f++)
-        mine[f] = -INFINITY;
+        density[f] = -INFINITY;
     for (size_t i = 0; i < folder->count && trouble->status == 0; i++) {
+        struct part *part = &folder->part[i];
         bpcn_read_info info;
-        if (folder->part[i].written == 0)
-            part_count(&folder->part[i]);
-        if (folder->part[i].written == 0)
+        if (part->written == 0)
+            part_count(part);
+        if (part->written == 0)
             continue;
-        bpcn_status status = bpcn_memory_read(folder->part[i].memory, x, known, 1, &o, answer, &info);
+        bpcn_status status = bpcn_memory_read(part->memory, x, known, 1, &o, answer, &info);
         if (status != BPCN_OK)
-            library_failed(trouble, status);
+            part_trouble(trouble, status);
         else
-            mine[folder->part[i].number] = info.shard_density;
+            density[part->number] = info.shard_density;
     }
-    MPI_Allreduce(mine, density, (int)folder->files, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    free(mine);
+    greatest(density, folder->files);
     free(answer);
     free(known);
 }
@@ -225,8 +215,9 @@ int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
     int found = BPCN_REFUSED;
     if (x != NULL)
         memcpy(row, x, folder->options.dim * sizeof *row);
-    MPI_Bcast(row, (int)folder->options.dim, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    densities(folder, row, density, trouble);
+    tell_all(row, folder->options.dim * sizeof *row);
+    if (folder->files > 1)
+        densities(folder, row, density, trouble);
     int failed = agree(trouble);
     for (size_t tries = 0; !failed && found == BPCN_REFUSED && tries < folder->files && tries < DELETE_TRIES; tries++) {
         size_t best = 0;
@@ -235,12 +226,12 @@ int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
         if (isinf(density[best]))
             break;
         density[best] = -INFINITY;
-        int rank = owner(folder, best);
+        int rank = part_rank(folder, best);
         if (rank == folder->rank)
-            found = (int)bpcn_memory_delete(folder->part[best / (size_t)folder->ranks].memory, row);
+            found = (int)bpcn_memory_delete(own_part(folder, best)->memory, row);
         if (rank == folder->rank && found != BPCN_OK && found != BPCN_REFUSED)
-            library_failed(trouble, (bpcn_status)found);
-        MPI_Bcast(&found, 1, MPI_INT, rank, MPI_COMM_WORLD);
+            part_trouble(trouble, (bpcn_status)found);
+        tell_from(rank, &found, sizeof found);
         failed = agree(trouble);
     }
     if (!failed && found == BPCN_REFUSED)
@@ -250,7 +241,7 @@ int all_delete(struct folder *folder, const float *x, struct trouble *trouble)
     return trouble->status;
 }
 
-int ranks_delete(struct folder *folder, const float *x, struct trouble *trouble)
+int parts_delete(struct folder *folder, const float *x, struct trouble *trouble)
 {
     struct order order = {.op = DELETE};
     give_order(&order);
