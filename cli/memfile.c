@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,8 +97,8 @@ static struct folder *folder_of(const struct say *say, const char *path)
     return folder;
 }
 
-static int create_folder(const struct say *say, const char *path, const bpcn_options *options,
-                         const fmt_schema *fields, bool force, size_t files)
+static int create_folder(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
+                         bool force, size_t files)
 {
     struct folder *folder = folder_of(say, path);
     struct trouble trouble = {0};
@@ -188,7 +189,7 @@ void memfile_close(struct memfile *file)
     fmt_schema_free(&file->remark.fields);
 }
 
-static int make_durable(struct memfile *file)
+int memfile_sync(struct memfile *file)
 {
     int status = parts_sync(file->folder, fresh(file));
     file->synced = seconds_now();
@@ -200,12 +201,12 @@ int memfile_commit(struct memfile *file)
     bpcn_status status = put_remark(file->folder->part[0].memory, &file->remark);
     if (status != BPCN_OK)
         return memfile_refuse(file->say, file->path, status);
-    return make_durable(file);
+    return memfile_sync(file);
 }
 
 int memfile_breathe(struct memfile *file)
 {
-    return seconds_now() - file->synced < seconds_between_syncs ? 0 : make_durable(file);
+    return seconds_now() - file->synced < seconds_between_syncs ? 0 : memfile_sync(file);
 }
 
 /* ---- what is done with it */
@@ -240,11 +241,36 @@ bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
     return get_stats(file, stats, &t);
 }
 
+static int read_lone(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
+                     const bpcn_read_options *options, float *out, bpcn_read_info *info)
+{
+    float *answers = out == NULL ? room(n * file->folder->options.dim, sizeof *answers) : out;
+    bpcn_status status = bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, answers, info);
+    if (status != BPCN_OK)
+        part_trouble(fresh(file), status);
+    if (out == NULL)
+        free(answers);
+    return (int)status;
+}
+
+/* Of a folder, whose files do not tell each other more: the answer's variance, the same for every entry that was not
+   known. */
+static void spread_of_variance(const bpcn_read_info *info, const unsigned char *known, size_t n, size_t dim,
+                               float *spread)
+{
+    for (size_t j = 0; j < n * dim; j++)
+        spread[j] = known != NULL && known[j] ? 0 : (float)sqrt(info[j / dim].variance);
+}
+
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
     bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
-    int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));
+    info = info ? info : own;
+    int status = file->folder->lone ? read_lone(file, query, known, n, options, out, info)
+                                    : parts_read(file->folder, query, known, n, options, out, info, fresh(file));
+    if (status == 0 && options->spread != NULL && !file->folder->lone)
+        spread_of_variance(info, known, n, file->folder->options.dim, options->spread);
     free(own);
     return (bpcn_status)status;
 }
