@@ -53,6 +53,12 @@ FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
 EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/*.c))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
+# The server, with its page and the description of its interface in it as they are. Where its libraries are missing,
+# its objects are empty and bpcn says so.
+SERVER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/page.html.o $(BUILD)/server/openapi.json.o
+SERVER_LIBS = $(shell pkg-config --libs libmicrohttpd jansson 2>/dev/null)
+SERVER_CAN_BE = pkg-config --exists libmicrohttpd jansson
+
 .DELETE_ON_ERROR:
 .PHONY: all
 all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
@@ -60,6 +66,7 @@ all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
 .PHONY: deps
 deps:
 	$(Q)scripts/install-deps build
+	$(Q)scripts/install-deps server || echo "bpcn is built without its server (bpcn serve)" >&2
 
 # What each folder sees besides the public header: a look upwards does not compile.
 SRC := $(LAYERS:%=-Isrc/%)
@@ -73,6 +80,7 @@ $(BUILD)/formats/%: SEES = -Iformats
 $(BUILD)/baselines/%: SEES = -Ibaselines $(SRC)
 $(BUILD)/experiments/%: SEES = -Iexperiments -Ibaselines -Iformats
 $(BUILD)/cli/% $(BUILD)/bench/%: SEES = -Icli -I. -Iexperiments -Ibaselines -Iformats
+$(BUILD)/server/%: SEES = -Iserver -Icli -I. -Iformats
 $(BUILD)/tests/%: SEES = $(SRC) -Icli -Iexperiments -Ibaselines -Iformats -I.
 
 # gcc 12 for aarch64 breaks off at the greatest of some numbers under a condition, when it turns that into vectors
@@ -90,6 +98,16 @@ $(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
 $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
+
+$(BUILD)/server/%.o: server/%.c | deps
+	$(Q)mkdir -p $(@D) && if $(SERVER_CAN_BE); then \
+	    $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@; \
+	else $(CC) -x assembler -c /dev/null -o $@; fi
+$(BUILD)/server/%.html.o $(BUILD)/server/%.json.o: EMBED = $(Q)mkdir -p $(@D) && $(LD) -r -b binary -z noexecstack -o $@ $<
+$(BUILD)/server/%.html.o: server/%.html
+	$(EMBED)
+$(BUILD)/server/%.json.o: server/%.json
+	$(EMBED)
 
 # Two files of the same name and function, one of each precision, go into one library without a list of names: all
 # files of a precision become one object in which only its table of operations is global, and the library is one object
@@ -113,8 +131,8 @@ $(SHARED): $(BUILD)/bayespcn.o
 INSIDE := $(PLAIN) $(F64) $(REAL32)
 INSIDE32 := $(PLAIN) $(F32) $(REAL64)
 
-$(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
+$(BUILD)/bpcn: $(CLI) $(SERVER) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
+	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) $(SERVER_LIBS)
 
 .PHONY: demo
 demo: $(BUILD)/bpcn ## write 64 pictures, recall them from noise, fragments and after forgetting
