@@ -138,6 +138,7 @@ $(BUILD)/bpcn: $(CLI) $(SERVER) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 demo: $(BUILD)/bpcn ## write 64 pictures, recall them from noise, fragments and after forgetting
 	$(Q)scripts/install-deps demo
 	$(Q)$(BUILD)/bpcn demo
+	@echo "$(BUILD)/bpcn demo --serve shows a memory of them in a browser: http://127.0.0.1:8765/"
 
 .PHONY: bench
 bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
@@ -198,6 +199,13 @@ $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuz
 .PHONY: check
 check: all $(TESTS) $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
+
+.PHONY: check-page
+check-page: $(BUILD)/bpcn ## the server's page, in a browser
+	$(Q)scripts/install-deps page
+	$(Q)mkdir -p $(BUILD)/page && [ -d $(BUILD)/page/node_modules/axe-core ] || \
+	    npm install --silent --no-save --prefix $(BUILD)/page playwright-core@1 axe-core@4
+	$(Q)node tests/server/check_page.mjs $(BUILD)/bpcn $(BUILD)/page
 
 .PHONY: check-long
 check-long: all $(TESTS) mpi ## crashes, torn writes and numerics at full length

@@ -149,8 +149,10 @@ const struct command commands[] = {
      "Reads and writes against what this machine can do at most and against the paper's schedule, and how cost\n"
      "grows; under five minutes. Speeds are ratios within one run.\n"
      "      --data-dir DIR    real images instead of smooth random ones\n" COMMON},
-    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png]",
-     "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"},
+    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png] | --serve [--listen 127.0.0.1:8765]",
+     "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"
+     "      --serve       rather serves a memory of these pictures, to look at in a browser, until Ctrl-C\n"
+     "      --listen A:P  where (127.0.0.1:8765)\n"},
     {"serve", cmd_serve, "a memory over HTTP, with a page to look at it", "MEM [--listen 127.0.0.1:8765] [OPTIONS]",
      serve_page},
     {"help", cmd_help, "this, or the page of a command", "[COMMAND]", ""},
