@@ -32,9 +32,9 @@ struct reading {
     struct query_maker *maker;
     struct output *out;
     struct progress progress;
-    bool score;                      /* verdicts only */
-    bool write;                      /* score --write: every row is learnt after it was scored */
-    const char *scores_path;         /* score -o */
+    bool score;              /* verdicts only */
+    bool write;              /* score --write: every row is learnt after it was scored */
+    const char *scores_path; /* score -o */
     struct scores *scores;
     size_t written;
     double refuse;                   /* --refuse-below */

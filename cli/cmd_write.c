@@ -30,7 +30,7 @@ struct writing {
     size_t written, verdicts[BPCN_BLEND + 1]; /* rows, and by verdict before they were written */
     bpcn_read_info known[AHEAD]; /* what any shard says of the rows at hand; the write itself asks only its own */
     size_t ahead, until;         /* of the batch: these rows */
-    size_t empty; /* rows of which nothing is known */
+    size_t empty;                /* rows of which nothing is known */
 };
 
 /* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
