@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "options.h"
+#include "seal.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "surprise.h"
@@ -185,7 +186,7 @@ static uint64_t add_times(uint64_t sum, uint64_t times, uint64_t each, uint64_t 
 static uint64_t snapshot_length(const struct header *header, uint64_t most)
 {
     struct section s;
-    uint64_t first = sections_shared(header), shared = HEADER_BYTES, weights = 0, each = 0;
+    uint64_t first = sections_shared(header), shared = sections_at(header), weights = 0, each = 0;
     for (uint64_t i = 0; i < first + 2 + 2 * (uint64_t)header->options.layers; i++) {
         section_describe(header, i, &s);
         *(i < first ? &shared : i == first ? &weights : &each) += section_length(&s);
@@ -194,11 +195,27 @@ static uint64_t snapshot_length(const struct header *header, uint64_t most)
     return shard == 0 ? 0 : add_times(shared, header->shards, shard, most);
 }
 
+uint64_t sections_at(const struct header *header)
+{
+    return HEADER_BYTES + (header->version < 3 ? 0 : SEALS * SEAL_BYTES);
+}
+
+uint64_t snapshot_most(const struct header *header)
+{
+    struct header full = *header;
+    full.shards = full.options.shards;
+    full.note_bytes = BPCN_MAX_NOTE;
+    full.surprises = full.options.surprises;
+    uint64_t bytes = snapshot_length(&full, UINT64_MAX / 4);
+    return bytes > 0 ? bytes : UINT64_MAX;
+}
+
 /* ---- the header */
 
 void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
 {
     const bpcn_options *o = &header->options;
+    header->version = STORE_VERSION;
     header->snapshot = snapshot_length(header, UINT64_MAX);
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
@@ -274,12 +291,13 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     return BPCN_OK;
 }
 
-/* Whether the header has the fields about shards. In version 3 they may all be 0: then, as in version 1, shards do not
-   matter. */
+/* Whether the header has fields of shards: in version 3, where they are not all zero. */
 static int says_shards(const unsigned char *bytes)
 {
-    uint32_t version = get32(bytes + AT_VERSION);
-    return version == 2 || (version > 2 && get32(bytes + AT_SHARDS) > 0);
+    uint32_t version = get32(bytes + AT_VERSION), said = 0;
+    for (size_t at = AT_SHARDS; at < AT_SURPRISES; at += 4)
+        said |= get32(bytes + at);
+    return version == 2 || (version > 2 && said != 0);
 }
 
 static void decode_options(const unsigned char *bytes, bpcn_options *o)
@@ -331,10 +349,10 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     bpcn_options options;
     decode_options(bytes, &options);
     if (says_shards(bytes) && !has_shards(&options))
-        return fail(BPCN_CORRUPT, "the header is wrong: it is about shards, but a memory of one shard is of version 1");
-    size_t shards = says_shards(bytes) ? AT_SURPRISES : AT_SHARDS;
-    for (size_t i = shards; i < AT_CHECKSUM; i++)
-        if (bytes[i] != 0 && (i < AT_SURPRISES || i >= AT_RESERVED || get32(bytes + AT_VERSION) < 3))
+        return fail(BPCN_CORRUPT, "the header is wrong: it speaks of shards, but they do not matter to its memory");
+    static const size_t reserved[STORE_VERSION + 1] = {0, AT_SHARDS, AT_SURPRISES, AT_RESERVED};
+    for (size_t i = reserved[get32(bytes + AT_VERSION)]; i < AT_CHECKSUM; i++)
+        if (bytes[i] != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
     return BPCN_OK;
 }
