@@ -555,7 +555,7 @@ static void try_surprises(void)
     refuse32(440, 4, BPCN_CORRUPT, "5 surprises of 4 are kept");
     refuse32(444, 6, BPCN_CORRUPT, "6 surprises of 5 are kept");
     refuse32(444, 2, BPCN_CORRUPT, "bytes for a memory of");
-    refuse32(448, 1, BPCN_CORRUPT, "reserved byte 448");
+    refuse32(452, 1, BPCN_CORRUPT, "reserved byte 452");
     section_at(1, &payload);
     refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 1728): what is kept of row 0");
     refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");
@@ -583,7 +583,6 @@ static void try_shard_headers(void)
     refuse32(420, 3, BPCN_CORRUPT, "for a memory of");
     refuse32(424, 0, BPCN_CORRUPT, "shard_rows is 0");
     refuse32(428, 3, BPCN_CORRUPT, "when_full 3");
-    refuse32(456, 1, BPCN_CORRUPT, "reserved byte 456");
     refuse32(8, 1, BPCN_CORRUPT, "reserved byte 416"); /* version 1 has no shards */
     start();
     put32(file + 416, 1);
