@@ -166,7 +166,8 @@ typedef struct bpcn_options {
                                        most 256): the one for the side of some random planes through 0 on which the
                                        row lies, so that entries should vary about 0 by about 1. An answer is the
                                        average over views: not one row that was written, but what rows like this one
-                                       have. All shards begin at once; when_full must be BPCN_BLUR */
+                                       have; nothing is said of whether it was written. All shards begin at
+                                       once; when_full must be BPCN_BLUR */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */

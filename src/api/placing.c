@@ -66,6 +66,8 @@ static bpcn_status find_views(struct edit *edit, const void *x, const unsigned c
         join(contents, &change, v, placed);
         if (v == 0) {
             *row = one;
+            row->familiarity = 0; /* see average_answers */
+            row->verdict = BPCN_CANNOT_TELL;
             continue;
         }
         row->energy += (one.energy - row->energy) / (double)(v + 1);

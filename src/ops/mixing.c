@@ -185,8 +185,11 @@ bpcn_status average_answers(const struct reads *r)
             ;
         add_view(r, &a, r->asked + first, r->asked + last);
     }
-    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         r->request->info[i].log_density = a.density[i];
+        r->request->info[i].familiarity = 0; /* what rows have in common does not tell which were written */
+        r->request->info[i].verdict = BPCN_CANNOT_TELL;
+    }
     if (status == BPCN_OK && a.mean != NULL)
         give_average(r, &a);
     average_free(&a);

@@ -10,6 +10,7 @@
 
 /* Of what a whole row would add to the variance of its side: rows near a plane belong to both of its sides a little. */
 static const double softness = 1. / 16;
+static const double too_unlikely = -7; /* nats below the likeliest cell */
 
 int views_create(struct views *views, const bpcn_options *options)
 {
@@ -81,11 +82,15 @@ void views_pick(const struct views *views, size_t view, const struct view_row *r
         for (size_t c = 0; c < cells; c++)
             chance[c] += side[c >> bit & 1];
     }
+    double likeliest = -INFINITY;
+    for (size_t c = 0; c < cells; c++)
+        likeliest = rows[c] > 0 ? fmax(likeliest, chance[c]) : likeliest;
     memset(picked, 0, cells);
     for (size_t times = 0; times < most && times < cells; times++) {
         size_t best = cells;
         for (size_t c = 0; c < cells; c++)
-            if (rows[c] > 0 && !picked[c] && (best == cells || chance[c] > chance[best]))
+            if (rows[c] > 0 && !picked[c] && chance[c] >= likeliest + too_unlikely &&
+                (best == cells || chance[c] > chance[best]))
                 best = c;
         if (best == cells)
             break;
