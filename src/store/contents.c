@@ -14,7 +14,8 @@ int contents_create(struct contents *c, const bpcn_options *options)
     *c = (struct contents){.options = *options};
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
-    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0)
+    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
+        views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     return 0;
@@ -22,14 +23,17 @@ int contents_create(struct contents *c, const bpcn_options *options)
 
 int empty_contents(struct contents *c, const bpcn_options *options)
 {
-    bpcn_options first = shard_options(options, 0);
-    struct model *model = contents_create(c, options) == 0 ? model_create(&first) : NULL;
-    if (model == NULL) {
-        contents_free(c);
-        return -1;
+    int status = contents_create(c, options);
+    for (size_t k = 0; status == 0 && k < (options->views > 0 ? options->shards : 1); k++) {
+        bpcn_options own = shard_options(options, k);
+        struct model *model = model_create(&own);
+        if (model != NULL)
+            contents_begin(c, k, model);
+        status = model != NULL ? 0 : -1;
     }
-    contents_begin(c, 0, model);
-    return 0;
+    if (status != 0)
+        contents_free(c);
+    return status;
 }
 
 void contents_free(struct contents *c)
@@ -40,6 +44,7 @@ void contents_free(struct contents *c)
     free(c->rows);
     free(c->note);
     surprises_free(&c->surprises);
+    views_free(&c->views);
     *c = (struct contents){.count = 0};
 }
 
@@ -98,13 +103,39 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->count = k < c->count ? c->count : k + 1;
 }
 
+size_t contents_parts(const struct contents *c)
+{
+    return c->views.count > 0 ? c->views.count : 1;
+}
+
+struct change contents_part(const struct contents *c, const struct change *change, size_t part)
+{
+    const struct model *model = c->shard[0];
+    struct view_row row = {change->x, real_size(model), change->known};
+    struct change one = *change;
+    if (c->views.count == 0)
+        return one;
+    one.shard = views_shard(&c->views, part, &row);
+    one.codes = (const unsigned char *)change->codes + part * model->options.particles * model->code_dim * row.size;
+    one.log_weights = change->log_weights ? change->log_weights + part * model->options.particles : NULL;
+    return one;
+}
+
+double contents_met(const struct contents *c, const struct change *write)
+{
+    if (c->views.count > 0)
+        return (double)c->writes;
+    return write->begin ? 0 : (double)c->rows[write->shard];
+}
+
 void contents_count(struct contents *c, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
         if (change->surprise != NULL)
-            surprises_keep(&c->surprises, *change->surprise, (double)c->rows[change->shard]);
-        c->rows[change->shard] += change->rows;
+            surprises_keep(&c->surprises, *change->surprise, contents_met(c, change));
+        for (size_t part = 0; part < contents_parts(c); part++)
+            c->rows[contents_part(c, change, part).shard] += change->rows;
         c->writes += change->rows;
         break;
     case CHANGE_DELETE:
