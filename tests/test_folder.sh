@@ -236,7 +236,7 @@ refuses() {
 
 mkdir nothing
 cp -r blur.0 damaged
-printf 'x' | dd of=damaged/part-00003-of-00004.mem bs=1 seek=700 conv=notrunc 2> /dev/null
+printf 'x' | dd of=damaged/part-00003-of-00004.mem bs=1 seek=2000 conv=notrunc 2> /dev/null
 cp -r blur.0 missing
 rm missing/part-00001-of-00004.mem
 "$bpcn" create other --dim 25 --shards 8 --files 4 -q
