@@ -30,11 +30,12 @@ struct reading {
     struct query_maker *maker;
     struct output *out;
     struct progress progress;
-    bool score;    /* verdicts only */
-    double refuse; /* --refuse-below */
-    size_t shards; /* begun so far */
-    size_t ask;    /* --shards-read: that a row is read in; 0: as the library thinks */
-    size_t rows, known, refused, recalled, judged, right, labelled;
+    bool score;                      /* verdicts only */
+    double refuse;                   /* --refuse-below */
+    size_t shards;                   /* begun so far */
+    size_t ask;                      /* --shards-read: that a row is read in; 0: as the library thinks */
+    size_t verdicts[BPCN_BLEND + 1]; /* rows by verdict */
+    size_t rows, refused, recalled, judged, right, labelled;
     double error;    /* sum over judged rows */
     size_t doubtful; /* whole rows, new as they stand, that may be noisy copies of known ones */
     double noise;    /* sum of the noise that was estimated for them */
@@ -109,11 +110,12 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
     fputs("{\"input\":", stdout);
     json_string(stdout, v->batch->name);
     printf(",\"row\":%zu,\"familiarity\":%.9g,\"verdict\":\"%s\"", v->batch->first + v->row, v->info->familiarity,
-           verdict_word(v->info->familiarity));
+           bpcn_verdict_name(v->info->verdict));
     if (!r->score)
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
     json_number(stdout, v->info->log_density);
+    printf(",\"known\":%" PRIu64 ",\"variance\":%.6g", v->info->known, v->info->variance);
     printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
            v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
            v->info->particle);
@@ -138,7 +140,7 @@ static void tell_fields(const struct reading *r, const struct row_view *v)
 static void tell_row(const struct reading *r, const struct row_view *v, double error)
 {
     const struct say *say = r->file.say;
-    double familiarity = v->info->familiarity;
+    bpcn_verdict verdict = v->info->verdict;
     char name[4096];
     if (say->json) {
         tell_json(r, v, error);
@@ -147,8 +149,8 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
     if (r->out_options.path != NULL)
         return;
     batch_row_name(v->batch, v->row, name, sizeof name);
-    say_result(say, "%s  %s%.4f %s%s", name, say_hue(say, verdict_hue(familiarity)), familiarity,
-               verdict_word(familiarity), say_hue(say, HUE_PLAIN));
+    say_result(say, "%s  %s%.4f %s%s", name, say_hue(say, verdict_hue(verdict)), v->info->familiarity,
+               bpcn_verdict_name(verdict), say_hue(say, HUE_PLAIN));
     if (!r->score && v->answer == NULL)
         say_result(say, "  not answered");
     tell_fields(r, v);
@@ -183,7 +185,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
         struct row_view v = {batch, query, &info[i], answer, first + i};
         double error = -1;
         r->rows++;
-        r->known += info[i].familiarity >= 0.5;
+        r->verdicts[info[i].verdict]++;
         if (answer != NULL && info[i].familiarity < r->refuse) {
             r->refused++;
             v.answer = NULL;
@@ -196,7 +198,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
             r->judged += error >= 0;
             count_labels(r, &v);
         }
-        if (query->all_known && query->noise < 0 && !r->score && info[i].familiarity < 0.5) {
+        if (query->all_known && query->noise < 0 && !r->score && info[i].verdict == BPCN_NEW) {
             r->doubtful++;
             r->noise += info[i].noise;
         }
@@ -206,25 +208,8 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
 
 /* ---- the work */
 
-static size_t known_entries(const unsigned char *known, size_t dim)
-{
-    size_t count = 0;
-    for (size_t j = 0; j < dim; j++)
-        count += known[j] != 0;
-    return count;
-}
-
-/* The library's measures become chances. */
-static void calibrate(const struct reading *r, const struct query *query, size_t first, size_t rows,
-                      bpcn_read_info *info)
-{
-    size_t dim = r->file.remark.fields.dim;
-    for (size_t i = 0; i < rows; i++)
-        info[i].familiarity = familiarity_of_read(&r->options, &info[i], query->noise,
-                                                  known_entries(query->known + (first + i) * dim, dim));
-}
-
-/* Rows that seem to be new under noise may be known just as they stand: then that is the answer. */
+/* Rows that are not known under noise may be known just as they stand: then that is the answer. Where the noise was
+   given, those that have less of it. */
 static bpcn_status ask_again(const struct reading *r, const struct query *query, size_t first, size_t rows,
                              bpcn_read_info *info, float *answers)
 {
@@ -235,7 +220,7 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
     o.noise = 0;
     o.shards = r->ask;
     for (size_t i = 0; i < rows; i++)
-        if (info[i].familiarity < 0.5)
+        if (info[i].verdict == BPCN_CANNOT_TELL || (query->noise < 0 && info[i].verdict != BPCN_KNOWN))
             at[count++] = i;
     if (count == 0)
         return BPCN_OK;
@@ -247,8 +232,7 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
         memset(known, 1, count * dim);
     bpcn_status status = x && known ? memfile_read(&r->file, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
     for (size_t i = 0; i < count && status == BPCN_OK; i++) {
-        exact[i].familiarity = familiarity_of_read(&r->options, &exact[i], 0, dim);
-        if (exact[i].familiarity < 0.5)
+        if (exact[i].verdict != BPCN_KNOWN)
             continue;
         info[at[i]] = exact[i];
         memcpy(answers + at[i] * dim, x + i * dim, bytes);
@@ -270,9 +254,7 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
     bpcn_status status = memfile_read(&r->file, query->x + first * dim, masked ? query->known + first * dim : NULL,
                                       rows, &o, answers, info);
-    if (status == BPCN_OK)
-        calibrate(r, query, first, rows, info);
-    if (status == BPCN_OK && !masked && query->noise < 0)
+    if (status == BPCN_OK && !masked && query->noise != 0)
         status = ask_again(r, query, first, rows, info, answers);
     if (status == BPCN_OK)
         return 0;
@@ -342,7 +324,11 @@ static void summarize(const struct reading *r)
     bool piped = r->out_options.path != NULL && strcmp(r->out_options.path, "-") == 0;
     if (say->json || say->quiet || piped || (r->rows < 2 && r->out_options.path == NULL))
         return;
-    say_result(say, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->known);
+    say_result(say, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->verdicts[BPCN_KNOWN]);
+    if (r->verdicts[BPCN_BLEND] > 0)
+        say_result(say, ", %zu blend%s", r->verdicts[BPCN_BLEND], r->verdicts[BPCN_BLEND] == 1 ? "" : "s");
+    if (r->verdicts[BPCN_CANNOT_TELL] > 0)
+        say_result(say, ", of %zu it cannot tell", r->verdicts[BPCN_CANNOT_TELL]);
     if (r->refused > 0)
         say_result(say, ", %zu not answered", r->refused);
     if (r->judged > 0 && r->labelled == 0)

@@ -27,9 +27,9 @@ struct writing {
     struct fading fading;
     struct probes probes;
     struct progress progress;
-    size_t written, familiar;
-    double known[AHEAD]; /* how familiar the rows at hand were to any shard; the write itself asks only its own */
-    size_t ahead, until; /* of the batch: these rows */
+    size_t written, verdicts[BPCN_BLEND + 1]; /* rows, and by verdict before they were written */
+    bpcn_read_info known[AHEAD]; /* what any shard says of the rows at hand; the write itself asks only its own */
+    size_t ahead, until;         /* of the batch: these rows */
 };
 
 /* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
@@ -55,8 +55,8 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
         return say_error(w->file.say, "out of memory");
     memset(all, 1, rows * dim);
     bpcn_status status = memfile_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
-    for (size_t i = 0; i < rows && status == BPCN_OK; i++)
-        w->known[i] = familiarity_of_read(&w->options, &info[i], 0, dim);
+    if (status == BPCN_OK)
+        memcpy(w->known, info, rows * sizeof *info);
     free(all);
     if (status == BPCN_OK || status == BPCN_INVALID) /* of a bad row its write will tell */
         return 0;
@@ -67,18 +67,22 @@ static const char full_hint[] = " (create one of a larger --capacity, or with --
 
 static void tell_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
 {
-    double familiarity = familiarity_of_write(&w->options, became);
-    if (row >= w->ahead && row < w->until)
-        familiarity = fmax(familiarity, w->known[row - w->ahead]);
+    double familiarity = became->familiarity;
+    bpcn_verdict verdict = became->verdict;
+    if (row >= w->ahead && row < w->until && w->known[row - w->ahead].familiarity > familiarity) {
+        familiarity = w->known[row - w->ahead].familiarity;
+        verdict = w->known[row - w->ahead].verdict;
+    }
     w->written++;
-    w->familiar += familiarity >= 0.5;
+    w->verdicts[verdict]++;
     probes_add(&w->probes, batch->x + row * w->options.dim);
     if (w->file.say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"novel\":%s,\"energy\":%.9g,\"evaluations\":%" PRIu64,
-               batch->first + row, familiarity, familiarity < 0.5 ? "true" : "false", became->energy,
-               became->evaluations);
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"%s\",\"novel\":%s,\"energy\":%.9g"
+               ",\"evaluations\":%" PRIu64,
+               batch->first + row, familiarity, bpcn_verdict_name(verdict), verdict == BPCN_NEW ? "true" : "false",
+               became->energy, became->evaluations);
         if (w->options.shards > 1)
             printf(",\"shard\":%" PRIu64, became->shard);
         puts("}");
@@ -133,15 +137,19 @@ static void tell(const struct writing *w, double rate)
     const struct say *say = w->file.say;
     const struct remark *r = &w->file.remark;
     const char *advice = fullness_advice(&w->options, r);
+    size_t known = w->verdicts[BPCN_KNOWN], unjudged = w->written - w->verdicts[BPCN_NEW] - known;
     if (say->json) {
-        printf("{\"written\":%zu,\"novel\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,\"recalled\":%zu}\n",
-               w->written, w->written - w->familiar, rate, r->fullness, r->probes, r->recalled);
+        printf("{\"written\":%zu,\"novel\":%zu,\"known\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,"
+               "\"recalled\":%zu}\n",
+               w->written, w->verdicts[BPCN_NEW], known, rate, r->fullness, r->probes, r->recalled);
         return;
     }
     say_result(say, "%s: %zu row%s written at %.3g/s, %zu new", w->file.path, w->written, w->written == 1 ? "" : "s",
-               rate, w->written - w->familiar);
-    if (w->familiar > 0)
-        say_result(say, ", %zu known before", w->familiar);
+               rate, w->verdicts[BPCN_NEW]);
+    if (known > 0)
+        say_result(say, ", %zu known before", known);
+    if (unjudged > 0)
+        say_result(say, ", of %zu it cannot tell", unjudged);
     say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
     if (advice != NULL)
         say_note(say, "%s: %s", w->file.path, advice);

@@ -1,4 +1,4 @@
-/* Familiarity in words, fullness by leverage and by recall of probes. */
+/* Verdicts in colour, fullness by leverage and by recall of probes. */
 #include "verdict.h"
 
 #include <math.h>
@@ -8,43 +8,9 @@
 /* Below half, probes that do not come back say more about the rows than about the memory. */
 static const double nearly_full = 0.9, half_full = 0.5;
 
-const char *verdict_word(double familiarity)
+enum hue verdict_hue(bpcn_verdict verdict)
 {
-    return familiarity >= 0.5 ? "known" : "new";
-}
-
-enum hue verdict_hue(double familiarity)
-{
-    return familiarity >= 0.5 ? HUE_GOOD : HUE_BAD;
-}
-
-static double noise_variance(const bpcn_options *options)
-{
-    double sigma = options->sigma_data > 0 ? options->sigma_data : options->sigma_x;
-    return sigma * sigma;
-}
-
-static double odds_of(double doubt)
-{
-    return 1 / (1 + pow(doubt / 4, 4));
-}
-
-/* What the answer leaves open beyond the noise of the observations, in units of that: ignorance of the weights, and
-   what the known entries disagree by, where that exceeds the noise that they are said to have by more than chance. */
-double familiarity_of_read(const bpcn_options *options, const bpcn_read_info *info, double noise, size_t known)
-{
-    double variance = noise_variance(options), squares = info->residual * info->residual;
-    if (!(info->familiarity > 0))
-        return 0;
-    if (noise <= 0 || known == 0)
-        return odds_of(fmax(0, 1 / info->familiarity - 1));
-    double excess = fmax(0, squares - noise * noise * (1 + 2 * sqrt(2 / (double)known)));
-    return odds_of((fmax(0, info->variance - variance) + excess) / variance);
-}
-
-double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row)
-{
-    return odds_of(row->leverage / noise_variance(options));
+    return verdict == BPCN_KNOWN ? HUE_GOOD : verdict == BPCN_NEW ? HUE_BAD : HUE_PLAIN;
 }
 
 static size_t heaviest_particle(const bpcn_memory *memory, size_t shard, size_t particles)

@@ -1,4 +1,4 @@
-/* How well the memory knows, in words; and how full it is. */
+/* How a verdict is shown; and how full a memory is. */
 #ifndef BPCN_CLI_VERDICT_H
 #define BPCN_CLI_VERDICT_H
 
@@ -7,18 +7,7 @@
 #include "memfile.h"
 #include "say.h"
 
-/* "known" or "new"; the border is an even chance. */
-const char *verdict_word(double familiarity);
-enum hue verdict_hue(double familiarity);
-
-/* The chance that the memory has seen it, 0 .. 1, calibrated on pictures: from how far the answer may
-   be off, in units of the noise. For a row as it was written that is at most 1, for rows never seen
-   tens to thousands; even odds at 4. noise: what the memory was told that the query carries (0 or
-   less: nothing); known: entries of the query. */
-double familiarity_of_read(const bpcn_options *options, const bpcn_read_info *info, double noise, size_t known);
-
-/* Of a row before it was written, by its leverage alone. */
-double familiarity_of_write(const bpcn_options *options, const bpcn_write_row *row);
+enum hue verdict_hue(bpcn_verdict verdict);
 
 /* How much of the weights' uncertainty the writes have used up, 0 .. 1, in the fullest layer of the
    heaviest particle; negative when memory runs out. A row uses up one direction of a layer. Of several shards: the

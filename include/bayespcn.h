@@ -232,7 +232,7 @@ typedef struct bpcn_write_row {
     uint64_t evaluations;       /* energy and gradient evaluations, all particles together */
     uint64_t shard;             /* that the row was written to */
     int converged;              /* 1 when the minimiser met its tolerance in every particle */
-    bpcn_verdict verdict;       /* on the row before it was written, by the shard that it went to alone */
+    bpcn_verdict verdict;       /* on the row before it was written, by the shard that it went to alone; the first one is new */
     double familiarity;         /* likewise: 0 .. 1 */
     unsigned char reserved[16]; /* 0 */
 } bpcn_write_row;

@@ -116,6 +116,17 @@ void rows_evaluate(const struct rows *r, const struct energy *energy, size_t lan
         particle_evaluate(energy, &batch, mine->work, values, grad, NULL, mine->fit);
 }
 
+double rows_power(const struct rows *r, size_t row)
+{
+    const unsigned char *known = r->known != NULL ? r->known[row] : NULL;
+    const real *x = r->x0[row];
+    double sum = 0;
+    for (size_t j = 0; j < r->model->width[0]; j++)
+        if (known == NULL || known[j])
+            sum += (double)x[j] * (double)x[j];
+    return sum;
+}
+
 void rows_keep(struct rows *r, size_t lane, size_t place, size_t row)
 {
     size_t layers = r->model->options.layers + 1;

@@ -44,6 +44,9 @@ void rows_free(struct rows *rows);
 void rows_evaluate(const struct rows *rows, const struct energy *energy, size_t lane, size_t count, const size_t *list,
                    const real *codes, double *values, real *grad, double *responsibility);
 
+/* The sum of the squares of what is known of a row. */
+double rows_power(const struct rows *rows, size_t row);
+
 /* The row has reached the code that stood in this place of the batch evaluated last. */
 void rows_keep(struct rows *rows, size_t lane, size_t place, size_t row);
 

@@ -183,14 +183,6 @@ static double given_noise(const struct reading *r)
     return given * given;
 }
 
-static size_t known_of(const struct reading *r, size_t i)
-{
-    size_t dim = r->model->width[0], known = dim;
-    for (size_t j = 0; r->request->known != NULL && j < dim; j++)
-        known -= r->request->known[i * dim + j] == 0;
-    return known;
-}
-
 /* How far from white noise the known entries of row i are, less their prediction. */
 static double pattern_of(const struct reading *r, size_t i, size_t lane, const real *prediction)
 {
@@ -220,6 +212,7 @@ static struct judgement judge_row(const struct reading *r, size_t i, size_t know
 {
     const struct fit *fit = fit_of(r->rows, i);
     struct evidence evidence = {.squares = fit->squares,
+                                .power = rows_power(r->rows, i),
                                 .variance = fit->variance,
                                 .known = (double)known,
                                 .noise = given_noise(r),
@@ -232,7 +225,8 @@ static struct judgement judge_row(const struct reading *r, size_t i, size_t know
 
 static void report_row(const struct reading *r, size_t i)
 {
-    size_t known = known_of(r, i);
+    size_t dim = r->model->width[0];
+    size_t known = r->request->known != NULL ? known_entries(dim, r->request->known + i * dim) : dim;
     const struct fit *fit = fit_of(r->rows, i);
     struct judgement judgement = judge_row(r, i, known);
     r->request->info[i] = (bpcn_read_info){

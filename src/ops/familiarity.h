@@ -7,6 +7,7 @@
 /* What is known of a row at the code that was found for it. */
 struct evidence {
     double squares;  /* |e_0|^2 over the known entries */
+    double power;    /* |x_0|^2 over the same: what no code at all would leave */
     double variance; /* s_0 */
     double known;    /* entries */
     double noise;    /* variance of the noise that the caller says they carry */

@@ -129,11 +129,14 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
 static struct judgement judge_before(const struct editor *e, size_t k)
 {
     struct evidence evidence = {.squares = e->squares[k],
+                                .power = rows_power(e->rows, 0),
                                 .variance = noise_variance(e->model, 0) + e->leverage[k],
                                 .known = e->rows->count[0],
                                 .sensory = the_density.sensory,
                                 .written = e->prepared != NULL ? prepared_share_written(e->prepared) : 0};
     evidence.whole = e->rows->count[0] == (double)e->model->width[0];
+    if (e->model->writes == 0)
+        return (struct judgement){0, BPCN_NEW}; /* it is the first */
     return judge(e->model, &evidence);
 }
 
