@@ -195,6 +195,13 @@ static bpcn_status call_check(bpcn_memory *memory)
     return bpcn_file_check(path, NULL, NULL);
 }
 
+static bpcn_status call_recover(bpcn_memory *memory)
+{
+    (void)memory;
+    unlink(scratch("recovered"));
+    return store_salvage(&quick, path, scratch("recovered"), &(bpcn_recovery){.size = sizeof(bpcn_recovery)});
+}
+
 /* What is held without what is prepared for later calls, but with the threads for them. */
 static size_t held_by(bpcn_memory *memory)
 {
@@ -382,6 +389,7 @@ static void attack_all(unsigned long session)
     attack("save", call_save, memory);
     attack("load", call_load, memory);
     attack("check", call_check, memory);
+    attack("recover", call_recover, memory);
     bpcn_memory_free(memory);
     unsigned char *bytes = read_whole(path, &n);
     leave_open(bytes);
