@@ -319,6 +319,22 @@ static void recovery_empties_a_damaged_shard_and_keeps_the_others(void **state)
     free(bytes);
 }
 
+static void recovery_goes_on_without_damaged_surprises(void **state)
+{
+    bpcn_options o = small_options();
+    size_t n;
+    (void)state;
+    o.surprises = 5;
+    unsigned char *bytes = file_of_rows(&o, 3, 2, &n);
+    bytes[section_at(bytes, n, SECTION_SURPRISES, 0) + 130] ^= 1;
+    bpcn_recovery r = recover(bytes, n, BPCN_OK);
+    assert_int_equal(r.lost_shards, 0);
+    assert_int_equal(r.writes, 5);
+    assert_non_null(strstr(told, "the surprises of the latest rows"));
+    assert_int_equal(bpcn_file_check(scratch("mended"), NULL, NULL), BPCN_OK);
+    free(bytes);
+}
+
 /* The record with which a shard begins is lost, and of one shard the only snapshot. */
 static void recovery_begins_what_lost_its_beginning(void **state)
 {
@@ -458,6 +474,7 @@ int main(void)
         cmocka_unit_test(reader_who_met_a_half_written_seal_looks_again),
         cmocka_unit_test(recovery_keeps_every_whole_record_and_mends_one_bit),
         cmocka_unit_test(recovery_empties_a_damaged_shard_and_keeps_the_others),
+        cmocka_unit_test(recovery_goes_on_without_damaged_surprises),
         cmocka_unit_test(recovery_begins_what_lost_its_beginning),
         cmocka_unit_test(recovery_leaves_out_a_delete_of_what_is_lost),
         cmocka_unit_test(recovery_takes_only_a_new_name_and_a_memory),

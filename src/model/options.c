@@ -23,7 +23,8 @@ void bpcn_options_default(bpcn_options *options, size_t size)
                       .adam_stop = 1e-3,
                       .adam_steps = 500,
                       .rounds = 30,
-                      .shards = 1};
+                      .shards = 1,
+                      .surprises = 1024};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
     sized_give(&sized_options, &o, options, size);
@@ -98,6 +99,8 @@ static bpcn_status check_choices(const bpcn_options *o)
         return fail(BPCN_INVALID,
                     "first_shard is %zu and shard_step %zu, but no shard's number may be above 4294967295",
                     o->first_shard, o->shard_step);
+    if (o->surprises > BPCN_MAX_SURPRISES)
+        return fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
     if ((unsigned)o->when_full > BPCN_REFUSE)
         return fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
     return BPCN_OK;

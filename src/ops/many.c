@@ -187,7 +187,7 @@ static int set_limits(struct reads *r)
 /* Of shards that leave just as much as the limit, only as many as there is room for. */
 static int could_have(struct reads *r, size_t k, size_t i)
 {
-    if (r->residual == NULL)
+    if (r->residual == NULL || k == r->many->always)
         return 1;
     double left = r->residual[k * r->request->n + i];
     if (left == r->limit[i] && r->ties[i] > 0) {

@@ -9,6 +9,7 @@ struct many {
     size_t count;
     const uint64_t *rows; /* [count]: that each was written */
     struct team *team;
+    size_t always; /* a shard that is read whatever a quick look says of it; from count on: none */
 };
 
 /* As core->read; info (which is wanted) says which shard answered, and gives the density of the mixture over the shards

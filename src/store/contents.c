@@ -14,7 +14,7 @@ int contents_create(struct contents *c, const bpcn_options *options)
     *c = (struct contents){.options = *options};
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
-    if (c->shard == NULL || c->rows == NULL)
+    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     return 0;
@@ -39,6 +39,7 @@ void contents_free(struct contents *c)
     free(c->shard);
     free(c->rows);
     free(c->note);
+    surprises_free(&c->surprises);
     *c = (struct contents){.count = 0};
 }
 
@@ -60,24 +61,29 @@ size_t contents_open(const struct contents *c)
     return open;
 }
 
-bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
+int contents_find_next(const struct contents *c, size_t *k, int *begin)
 {
     size_t open = contents_open(c), fewest = 0, oldest = 0;
     *begin = 0;
     *k = open;
     if (c->rows[open] < c->options.shard_rows)
-        return BPCN_OK;
+        return 0;
     *begin = c->count < c->options.shards;
     *k = c->count;
     if (*begin)
-        return BPCN_OK;
+        return 0;
     for (size_t i = 1; i < c->count; i++) {
         fewest = c->rows[i] < c->rows[fewest] ? i : fewest;
         oldest = c->begun[i] < c->begun[oldest] ? i : oldest;
     }
     *begin = c->options.when_full == BPCN_RECYCLE;
     *k = *begin ? oldest : fewest;
-    if (c->options.when_full != BPCN_REFUSE)
+    return c->options.when_full != BPCN_REFUSE ? 0 : -1;
+}
+
+bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
+{
+    if (contents_find_next(c, k, begin) == 0)
         return BPCN_OK;
     return fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
                 c->options.shard_rows);
@@ -96,6 +102,8 @@ void contents_count(struct contents *c, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
+        if (change->surprise != NULL)
+            surprises_keep(&c->surprises, *change->surprise, (double)c->rows[change->shard]);
         c->rows[change->shard] += change->rows;
         c->writes += change->rows;
         break;
@@ -116,7 +124,7 @@ void contents_count(struct contents *c, const struct change *change)
 
 size_t contents_bytes(const struct contents *c)
 {
-    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows);
+    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + surprises_bytes(&c->surprises);
     for (size_t k = 0; k < c->count; k++)
         bytes += model_bytes(c->shard[k]);
     return bytes;

@@ -3,6 +3,7 @@
 #define BPCN_CONTENTS_H
 
 #include "change.h"
+#include "surprise.h"
 
 struct contents {
     bpcn_options options;              /* of the memory; those of shard k are shard_options */
@@ -11,6 +12,7 @@ struct contents {
     uint64_t *rows;                    /* [options.shards]: written to each since it was begun */
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
+    struct surprises surprises;        /* of the latest rows */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };
@@ -26,8 +28,9 @@ int empty_contents(struct contents *contents, const bpcn_options *options);
    own for number 0. */
 bpcn_options shard_options(const bpcn_options *options, size_t k);
 
-/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. BPCN_FULL when there is none.
- */
+/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. -1 when there is none; and the
+   same with BPCN_FULL and a sentence. */
+int contents_find_next(const struct contents *contents, size_t *k, int *begin);
 bpcn_status contents_next(const struct contents *contents, size_t *k, int *begin);
 
 /* The shard begun last. */
