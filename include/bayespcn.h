@@ -92,6 +92,7 @@ BPCN_API const char *bpcn_error(void);
 #define BPCN_MAX_SHARDS (1u << 18)
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 #define BPCN_MAX_SURPRISES 65536
+#define BPCN_MAX_VIEWS 64
 
 typedef enum bpcn_activation {
     BPCN_GELU = 0, /* x Phi(x), exact */
@@ -160,6 +161,12 @@ typedef struct bpcn_options {
     size_t surprises;               /* of how many of the latest rows it is kept how surprising they were, for
                                        bpcn_memory_typicality, 0 .. BPCN_MAX_SURPRISES; default 1024. 24 bytes each.
                                        0 in memories from files of format version 1 or 2 */
+    size_t views;                   /* 0 (default), or for tables: so many ways to share rows out. Every row is written
+                                       once in each view, to one of its shards / views shards (a power of two, at
+                                       most 256): the one for the side of some random planes through 0 on which the
+                                       row lies, so that entries should vary about 0 by about 1. An answer is the
+                                       average over views: not one row that was written, but what rows like this one
+                                       have. All shards begin at once; when_full must be BPCN_BLUR */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -291,7 +298,12 @@ typedef struct bpcn_read_options {
     size_t shards;            /* that a query is read in at most, of those that could have it by a quick
                                  look at all; the likeliest answers, where familiarity counts for up to
                                  a nat. 0 (default): 4. As many as there are, or more: all, without
-                                 the look */
+                                 the look. Of every view: those where the row most likely belongs, 8 by
+                                 default */
+    float *spread;            /* out: NULL (default), or room for n x dim: the standard deviation of every entry
+                                 of the answers, 0 where the entry is known. What shards and views differ by, and
+                                 the variance of each; of a memory without views the latter alone, which is too
+                                 little for rows that were never written */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);

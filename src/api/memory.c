@@ -9,6 +9,7 @@
 #include "error.h"
 #include "masks.h"
 #include "options.h"
+#include "placing.h"
 #include "reads.h"
 #include "sized.h"
 
@@ -99,8 +100,6 @@ static void from_real(void *copy, float *out, size_t entries)
         out[j] = (float)wide[j];
 }
 
-enum { DELETE_TRIES = 4 }; /* shards that a row is looked for in */
-
 /* ---- write */
 
 /* codes [particles x code_dim] of a change, as floats. */
@@ -111,29 +110,6 @@ static void report_codes(const struct model *model, const struct change *change,
     const double *wide = change->codes;
     for (size_t j = 0; j < entries; j++)
         out[j] = model->options.precision == BPCN_FLOAT64 ? (float)wide[j] : narrow[j];
-}
-
-/* How to write one row, in the model's precision, and to which shard. */
-static bpcn_status find_row(struct edit *edit, const void *x, const unsigned char *known, struct change *change,
-                            double *surprise, bpcn_write_row *row)
-{
-    const struct contents *contents = &edit->memory->contents;
-    size_t shard;
-    int begin;
-    bpcn_status status = contents_next(contents, &shard, &begin);
-    if (status != BPCN_OK)
-        return status;
-    struct editor *editor = editing_of(&edit->editing, shard, begin);
-    status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
-    row->shard = change->shard = shard;
-    row->typicality = -1;
-    change->begin = begin;
-    if (status != BPCN_OK || !asks_surprise(contents))
-        return status;
-    status = surprise_of(edit->memory, edit->team, change, row->energy, surprise);
-    change->surprise = surprise;
-    row->typicality = surprises_typicality(&contents->surprises, *surprise, begin ? 0 : (double)contents->rows[shard]);
-    return status;
 }
 
 /* Rows as struct change has them, one after the other. */
@@ -149,18 +125,17 @@ static bpcn_status write_each(struct edit *edit, const struct rows_to_write *row
     size_t dim = model->width[0], bytes = dim * real_size(model), entries = model->options.particles * model->code_dim;
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < rows->n; i++) {
-        struct change change;
-        double surprise;
+        struct placed placed;
         bpcn_write_row row;
         const unsigned char *known = rows->known ? rows->known + i * dim : NULL;
         int whole = known == NULL || memchr(known, 0, dim) == NULL;
-        status = find_row(edit, rows->x + i * bytes, whole ? NULL : known, &change, &surprise, &row);
+        status = place_write(edit, rows->x + i * bytes, whole ? NULL : known, &placed, &row);
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->codes != NULL)
-            report_codes(model, &change, info->codes + i * entries);
+            report_codes(model, &placed.change[0], info->codes + i * entries);
         if (status == BPCN_OK)
-            status = edit_make(edit, &change);
+            status = place_make(edit, &placed);
         if (status == BPCN_OK) {
             info->written++;
             info->evaluations += row.evaluations;
@@ -234,33 +209,6 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
     return status;
 }
 
-/* From the shard that explains the row best of those that hold it. */
-static bpcn_status delete_row(struct edit *edit, const void *row)
-{
-    struct many many;
-    struct change change;
-    struct shard *shard = all_shards(edit->memory, edit->team, &many);
-    double *residual = alloc_zeroed(many.count, sizeof *residual);
-    bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK && many.count > 1)
-        status = many_screen(&many, 1, row, NULL, residual);
-    bpcn_status found = status;
-    for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
-        size_t best = 0;
-        for (size_t k = 1; k < many.count; k++)
-            best = residual[k] < residual[best] ? k : best;
-        struct editor *editor = editing_of(&edit->editing, best, 0);
-        found = editor ? edit->editing.core->find_delete(editor, row, &change) : BPCN_NO_MEMORY;
-        change.shard = best;
-        residual[best] = INFINITY;
-        if (found != BPCN_REFUSED)
-            break;
-    }
-    free(shard);
-    free(residual);
-    return found == BPCN_OK ? edit_make(edit, &change) : found;
-}
-
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 {
     struct edit edit;
@@ -269,8 +217,11 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
         status = edit_begin(&edit, memory, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
+    struct placed placed;
     void *copy, *row = to_real(shape_of(memory), x, shape_of(memory)->width[0], &copy);
-    status = row != NULL ? delete_row(&edit, row) : BPCN_NO_MEMORY;
+    status = row != NULL ? place_delete(&edit, row, &placed) : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = place_make(&edit, &placed);
     status = edit_end(&edit, status, NULL);
     free(copy);
     if (status == BPCN_NO_MEMORY)
@@ -300,6 +251,7 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     if (!scored)
         out = room_real(model, answers ? answers : codes, entries, &room);
     *(answers ? &request.answers : &request.codes) = out;
+    request.spread = answers ? request.options.spread : NULL;
     if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {

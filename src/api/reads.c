@@ -15,21 +15,30 @@ struct shard *all_shards(const bpcn_memory *m, struct team *team, struct many *m
     struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
     for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
         shard[k] = shard_of(m, k);
-    *many = (struct many){shard, m->contents.count, m->contents.rows, team, m->contents.count};
+    *many = (struct many){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL};
+    many->views = m->contents.views.count > 0 ? &m->contents.views : NULL;
     return shard;
+}
+
+/* Without views the spread of what is not known is the variance of the shard that answers. */
+static void spread_variance(const struct read_request *request, size_t dim)
+{
+    for (size_t j = 0; j < request->n * dim; j++)
+        request->spread[j] =
+            request->known != NULL && request->known[j] ? 0 : (float)sqrt(request->info[j / dim].variance);
 }
 
 bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct read_request *request)
 {
     struct many many;
-    if (m->contents.count == 1) {
-        struct shard only = shard_of(m, 0);
-        return core_for(only.model)->read(&only, team, request);
-    }
     struct shard *shard = all_shards(m, team, &many);
     bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
     request->info = request->info != NULL ? request->info : own;
-    bpcn_status status = shard && request->info ? many_read(&many, request) : BPCN_NO_MEMORY;
+    bpcn_status status = shard && request->info ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = many.count == 1 ? core_for(shard->model)->read(shard, team, request) : many_read(&many, request);
+    if (status == BPCN_OK && request->spread != NULL && many.views == NULL)
+        spread_variance(request, m->contents.options.dim);
     free(shard);
     free(own);
     return status;
@@ -41,7 +50,7 @@ bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct
     struct many many;
     size_t next;
     int begin;
-    if (contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
+    if (c->views.count > 0 || contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
         return read_shards(m, team, request);
     struct shard *shard = all_shards(m, team, &many), empty = {NULL, NULL};
     uint64_t *rows = alloc_zeroed(c->count + 1, sizeof *rows);
@@ -54,7 +63,7 @@ bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct
         memcpy(rows, c->rows, c->count * sizeof *rows);
         rows[c->count] = 1;
         shard[c->count] = empty;
-        many = (struct many){shard, c->count + 1, rows, team, c->count};
+        many = (struct many){shard, c->count + 1, rows, team, c->count, NULL};
         status = empty.prepared ? BPCN_OK : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK)
@@ -82,6 +91,7 @@ bpcn_read_options density_options(const bpcn_memory *memory)
 int asks_surprise(const struct contents *c)
 {
     uint64_t every = c->count == 1 ? 1 : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
+    every = c->views.count > 0 ? 2 : every;
     return c->options.surprises > 0 && c->writes % every == 0;
 }
 
@@ -96,6 +106,11 @@ bpcn_status surprise_of(const bpcn_memory *m, struct team *team, const struct ch
     *surprise = energy;
     if (c->count == 1 && !change->begin)
         return BPCN_OK;
+    if (c->views.count > 0) {
+        bpcn_status read = read_shards(m, team, &request);
+        *surprise = -info.log_density;
+        return read;
+    }
     struct shard *shard = all_shards(m, team, &many);
     uint64_t *rows = alloc_zeroed(c->count, sizeof *rows);
     bpcn_status status = shard && rows ? BPCN_OK : BPCN_NO_MEMORY;
@@ -133,9 +148,10 @@ bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_
     if (status != BPCN_OK)
         return status;
     const struct contents *c = &memory->contents;
-    size_t next;
-    int begin;
-    double before = contents_find_next(c, &next, &begin) == 0 ? begin ? 0 : (double)c->rows[next] : (double)c->rows[0];
+    struct change next = {.kind = CHANGE_WRITE};
+    if (c->views.count == 0)
+        (void)contents_find_next(c, &next.shard, &next.begin); /* a full memory is compared as it is */
+    double before = contents_met(c, &next);
     for (size_t i = 0; i < n; i++)
         typicality[i] = surprises_typicality(&c->surprises, -log_density[i], before);
     return status;

@@ -14,7 +14,8 @@ int contents_create(struct contents *c, const bpcn_options *options)
     *c = (struct contents){.options = *options};
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
-    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0)
+    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
+        views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     return 0;
@@ -22,14 +23,17 @@ int contents_create(struct contents *c, const bpcn_options *options)
 
 int empty_contents(struct contents *c, const bpcn_options *options)
 {
-    bpcn_options first = shard_options(options, 0);
-    struct model *model = contents_create(c, options) == 0 ? model_create(&first) : NULL;
-    if (model == NULL) {
-        contents_free(c);
-        return -1;
+    int status = contents_create(c, options);
+    for (size_t k = 0; status == 0 && k < (options->views > 0 ? options->shards : 1); k++) {
+        bpcn_options own = shard_options(options, k);
+        struct model *model = model_create(&own);
+        if (model != NULL)
+            contents_begin(c, k, model);
+        status = model != NULL ? 0 : -1;
     }
-    contents_begin(c, 0, model);
-    return 0;
+    if (status != 0)
+        contents_free(c);
+    return status;
 }
 
 void contents_free(struct contents *c)
@@ -40,6 +44,7 @@ void contents_free(struct contents *c)
     free(c->rows);
     free(c->note);
     surprises_free(&c->surprises);
+    views_free(&c->views);
     *c = (struct contents){.count = 0};
 }
 
@@ -98,17 +103,35 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->count = k < c->count ? c->count : k + 1;
 }
 
+int contents_begins_row(const struct contents *c, const struct change *change)
+{
+    return c->views.count == 0 || change->shard < views_cells(&c->views);
+}
+
+int contents_ends_row(const struct contents *c, const struct change *change)
+{
+    return c->views.count == 0 || change->rows == 0 || change->shard >= (c->views.count - 1) * views_cells(&c->views);
+}
+
+double contents_met(const struct contents *c, const struct change *write)
+{
+    if (c->views.count > 0)
+        return (double)c->writes;
+    return write->begin ? 0 : (double)c->rows[write->shard];
+}
+
 void contents_count(struct contents *c, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
         if (change->surprise != NULL)
-            surprises_keep(&c->surprises, *change->surprise, (double)c->rows[change->shard]);
+            surprises_keep(&c->surprises, *change->surprise, contents_met(c, change));
         c->rows[change->shard] += change->rows;
-        c->writes += change->rows;
+        if (contents_begins_row(c, change))
+            c->writes += change->rows;
         break;
     case CHANGE_DELETE:
-        c->deletes++;
+        c->deletes += (uint64_t)contents_begins_row(c, change);
         break;
     case CHANGE_FORGET:
     case CHANGE_DISCOUNT:

@@ -46,7 +46,8 @@ enum {
     AT_SHARDS_BETWEEN = AT_SHARDS + 20,
     AT_SURPRISES = AT_SHARDS + 24, /* reserved from here on in version 2 */
     AT_KEPT = AT_SURPRISES + 4,
-    AT_RESERVED = AT_SURPRISES + 8,
+    AT_VIEWS = AT_SURPRISES + 8,
+    AT_RESERVED = AT_SURPRISES + 12,
     AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -257,6 +258,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     if (header->version > 2) {
         put32(out + AT_SURPRISES, (uint32_t)o->surprises);
         put32(out + AT_KEPT, (uint32_t)header->surprises);
+        put32(out + AT_VIEWS, (uint32_t)o->views);
     }
     header->salt = crc32c(0, out, AT_CHECKSUM);
     put32(out + AT_CHECKSUM, header->salt);
@@ -329,6 +331,7 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
         o->shard_step = (size_t)get32(bytes + AT_SHARDS_BETWEEN) + 1;
     }
     o->surprises = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_SURPRISES) : 0;
+    o->views = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_VIEWS) : 0;
 }
 
 /* Fields that can have one value only. */
@@ -386,7 +389,7 @@ static bpcn_status check_counts(const struct header *h)
         if (counts[i] > most_count)
             return fail(BPCN_CORRUPT, "the header is wrong: %s is %llu, more than can be", names[i],
                         (unsigned long long)counts[i]);
-    if (h->shards < 1 || h->shards > h->options.shards)
+    if (h->shards < (h->options.views > 0 ? h->options.shards : 1) || h->shards > h->options.shards)
         return fail(BPCN_CORRUPT, "the header is wrong: %zu shards of %zu have begun", h->shards, h->options.shards);
     if (h->surprises > h->options.surprises)
         return fail(BPCN_CORRUPT, "the header is wrong: %zu surprises of %zu are kept", h->surprises,
