@@ -32,8 +32,8 @@ struct salvage {
     bpcn_recovery report;
     FILE *words;           /* what is to be told, a line each */
     unsigned char *bad;    /* [header.shards]: of each shard, whether it is lost */
-    int bad_surprises;     /* of the latest rows */
     int bad_counts;        /* of the shards */
+    int bad_surprises;     /* none of the snapshot's are kept */
     int gap;               /* records are missing before the one at hand */
     int without_deletes;   /* those after a gap are left out: what they take back may be missing */
     int deletes_are_wrong; /* they would have to be */
@@ -139,10 +139,10 @@ static bpcn_status read_snapshot(struct salvage *s)
     bpcn_status status = snapshot_salvage(&s->log.file, s->log.path, &s->header, c, lose_section, s);
     if (status == BPCN_OK && s->report.lost_note)
         contents_keep_note(c, NULL, 0);
-    if (status == BPCN_OK && s->bad_surprises)
-        c->surprises.count = 0; /* those of the next rows will be kept */
     if (status == BPCN_OK && s->bad_counts)
         guess_counts(c);
+    if (s->bad_surprises)
+        c->surprises.count = 0;
     s->report.shards = s->header.shards;
     for (size_t k = 0; status == BPCN_OK && k < s->header.shards; k++)
         if (s->bad[k]) {
