@@ -269,8 +269,9 @@ static void attack_opening(const unsigned char *bytes, size_t n, int read_only)
    refuses further changes and the file is as before. */
 static void attack_taking_back(size_t shard)
 {
-    float row[5] = {0}, codes[2 * 7] = {0};
-    double weights[2] = {-0.69314718055994530942, -0.69314718055994530942};
+    float row[5] = {0}, codes[2 * 2 * 7] = {0}; /* of two views at most */
+    const double half = -0.69314718055994530942;
+    double weights[] = {half, half, half, half};
     struct change change = {.kind = CHANGE_WRITE,
                             .shard = shard,
                             .begin = shard > 0, /* and is gone again afterwards */
