@@ -19,16 +19,14 @@ bool memfile_is_folder(const char *path)
     return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
 }
 
-/* What was wrong, after the memory's name unless it has it. */
+/* What was wrong, after the memory's name unless it has it, and what to do about it. */
 static int say_why(const struct say *say, const char *path, int status, const char *why)
 {
+    const char *hint = status == BPCN_CORRUPT ? " (bpcn recover FILE NEW saves what is intact)" : "";
     if (strstr(why, path) != NULL)
-        say_error(say, "%s", why);
+        say_error(say, "%s%s", why, hint);
     else
-        say_error(say, "%s: %s", path, why);
-    if (status == BPCN_CORRUPT)
-        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file",
-                 memfile_is_folder(path) ? "FILE" : path);
+        say_error(say, "%s: %s%s", path, why, hint);
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
 }
 
