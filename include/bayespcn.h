@@ -345,7 +345,8 @@ BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x
 /* Log posterior predictive density of n rows (of their known entries) with the most probable code
    of each: the measure of novelty. log_density [n]. Of several shards it is that of their mixture, weighed
    by their rows, of which the few that explain a row best are looked at, and that to which the next row goes; if that
-   has yet to begin, it counts as one row. */
+   has yet to begin, it counts as one row. With views: the mean over views of the log density in the one shard of each
+   where the row lies. */
 BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
                                        double *log_density);
 

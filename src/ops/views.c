@@ -72,11 +72,21 @@ static void side_chances(const struct views *views, const double *plane, const s
     chance[1] = log(fmax(erfc(-distance) / 2, 1e-300));
 }
 
+double views_log_share(const struct views *views, uint64_t rows, uint64_t all)
+{
+    return log(((double)rows + 1) / ((double)all + (double)views_cells(views)));
+}
+
 void views_pick(const struct views *views, size_t view, const struct view_row *row, const uint64_t *rows, size_t most,
                 unsigned char *picked)
 {
     size_t cells = views_cells(views);
     double chance[VIEW_CELLS] = {0}, side[2];
+    memset(picked, 0, cells);
+    if (most == 1) {
+        picked[views_shard(views, view, row) - view * cells] = 1;
+        return;
+    }
     for (size_t bit = 0; bit < views->bits; bit++) {
         side_chances(views, plane_of(views, view, bit), row, side);
         for (size_t c = 0; c < cells; c++)
@@ -85,7 +95,6 @@ void views_pick(const struct views *views, size_t view, const struct view_row *r
     double likeliest = -INFINITY;
     for (size_t c = 0; c < cells; c++)
         likeliest = rows[c] > 0 ? fmax(likeliest, chance[c]) : likeliest;
-    memset(picked, 0, cells);
     for (size_t times = 0; times < most && times < cells; times++) {
         size_t best = cells;
         for (size_t c = 0; c < cells; c++)
