@@ -1,16 +1,26 @@
 /* The one place that decides how gaps are filled. */
 #include "filling.h"
 
+#include "trials.h"
+
 #include <math.h>
 
-int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
 {
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
     o.objective = BPCN_OBJECTIVE_MARGINAL;
     o.noise = 0;
     o.spread = spread;
-    bpcn_status status = n > 0 ? memfile_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
+    return n > 0 ? memfile_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
+}
+
+int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+{
+    double factor = trials_factor(&file->remark.trials);
+    bpcn_status status = fill_raw(file, x, known, n, spread);
+    for (size_t j = 0; spread != NULL && j < n * file->remark.fields.dim; j++)
+        spread[j] = (float)(factor * (double)spread[j]);
     return status == BPCN_OK ? 0 : memfile_error(file);
 }
 

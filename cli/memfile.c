@@ -19,16 +19,14 @@ bool memfile_is_folder(const char *path)
     return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
 }
 
-/* What was wrong, after the memory's name unless it has it. */
+/* What was wrong, after the memory's name unless it has it, and what to do about it. */
 static int say_why(const struct say *say, const char *path, int status, const char *why)
 {
+    const char *hint = status == BPCN_CORRUPT ? " (bpcn recover FILE NEW saves what is intact)" : "";
     if (strstr(why, path) != NULL)
-        say_error(say, "%s", why);
+        say_error(say, "%s%s", why, hint);
     else
-        say_error(say, "%s: %s", path, why);
-    if (status == BPCN_CORRUPT)
-        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file",
-                 memfile_is_folder(path) ? "FILE" : path);
+        say_error(say, "%s: %s%s", path, why, hint);
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
 }
 
@@ -52,6 +50,15 @@ static struct trouble *fresh(const struct memfile *file)
 {
     file->folder->trouble = (struct trouble){0};
     return &file->folder->trouble;
+}
+
+/* A status of the library, whose sentence is kept for memfile_why. */
+static bpcn_status noted(const struct memfile *file, bpcn_status status)
+{
+    struct trouble *trouble = fresh(file);
+    if (status != BPCN_OK)
+        part_trouble(trouble, status);
+    return status;
 }
 
 /* ---- create, open, close */
@@ -241,38 +248,44 @@ bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
     return get_stats(file, stats, &t);
 }
 
-static int read_lone(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
-                     const bpcn_read_options *options, float *out, bpcn_read_info *info)
-{
-    float *answers = out == NULL ? room(n * file->folder->options.dim, sizeof *answers) : out;
-    bpcn_status status = bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, answers, info);
-    if (status != BPCN_OK)
-        part_trouble(fresh(file), status);
-    if (out == NULL)
-        free(answers);
-    return (int)status;
-}
-
-/* Of a folder, whose files do not tell each other more: the answer's variance, the same for every entry that was not
-   known. */
-static void spread_of_variance(const bpcn_read_info *info, const unsigned char *known, size_t n, size_t dim,
-                               float *spread)
-{
-    for (size_t j = 0; j < n * dim; j++)
-        spread[j] = known != NULL && known[j] ? 0 : (float)sqrt(info[j / dim].variance);
-}
-
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
+    if (file->folder->lone && alone() && options->spread != NULL)
+        return noted(file, bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, out, info));
     bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
-    info = info ? info : own;
-    int status = file->folder->lone ? read_lone(file, query, known, n, options, out, info)
-                                    : parts_read(file->folder, query, known, n, options, out, info, fresh(file));
-    if (status == 0 && options->spread != NULL && !file->folder->lone)
-        spread_of_variance(info, known, n, file->folder->options.dim, options->spread);
+    int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));
+    size_t dim = file->folder->options.dim;
+    for (size_t j = 0; options->spread != NULL && status == 0 && j < n * dim; j++)
+        options->spread[j] = known && known[j] ? 0 : (float)sqrt((info ? info : own)[j / dim].variance);
     free(own);
     return (bpcn_status)status;
+}
+
+bpcn_status memfile_score(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          double *log_density, double *typicality)
+{
+    const bpcn_memory *memory = file->folder->lone && alone() ? file->folder->part[0].memory : NULL;
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_status status = memory ? bpcn_memory_get_stats(memory, &stats) : BPCN_OK;
+    for (size_t i = 0; i < n; i++)
+        typicality[i] = -1;
+    if (memory != NULL && status == BPCN_OK)
+        status = bpcn_memory_score(memory, x, known, n, log_density);
+    if (memory != NULL && status == BPCN_OK && stats.surprises > 0)
+        status = bpcn_memory_typicality(memory, log_density, n, typicality);
+    if (memory != NULL)
+        return noted(file, status);
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
+    o.noise = 0;
+    o.objective = BPCN_OBJECTIVE_MARGINAL;
+    bpcn_read_info *info = room(n, sizeof *info);
+    status = memfile_read(file, x, known, n, &o, NULL, info);
+    for (size_t i = 0; i < n; i++)
+        log_density[i] = info[i].log_density;
+    free(info);
+    return status;
 }
 
 static uint64_t scrambled(uint64_t x)

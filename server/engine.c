@@ -5,6 +5,7 @@
 #include "parts.h"
 #include "preview.h"
 #include "progress.h"
+#include "trials.h"
 
 #include <errno.h>
 #include <math.h>
@@ -159,16 +160,14 @@ static void hand_back(const struct engine *e, struct job *job, size_t at, size_t
     job->done += n;
 }
 
-/* Typicality of rows that were scored, from the density of the memory. */
+/* The density that rows are compared by, and how many were as surprising. */
 static void add_typicality(const struct engine *e, struct job *job)
 {
-    double *density = malloc((job->rows + 1) * sizeof *density);
-    bool lone = e->file->folder->lone && job->forgotten == 0 && density != NULL;
-    const bpcn_memory *memory = e->file->folder->part[0].memory;
+    double *density = malloc(job->rows * sizeof *density);
     for (size_t i = 0; i < job->rows; i++)
         job->typicality[i] = -1;
-    if (lone && bpcn_memory_score(memory, job->x, job->known, job->rows, density) == BPCN_OK &&
-        bpcn_memory_typicality(memory, density, job->rows, job->typicality) == BPCN_OK)
+    if (density != NULL && job->forgotten == 0 &&
+        memfile_score(e->file, job->x, job->known, job->rows, density, job->typicality) == BPCN_OK)
         for (size_t i = 0; i < job->rows; i++)
             job->info[i].log_density = density[i];
     free(density);
@@ -241,7 +240,7 @@ static void change_a_little(struct engine *e, struct job *job)
         known = NULL;
     e->made++;
     if (job->kind == JOB_WRITE)
-        job->status = memfile_write(e->file, job->x + at, known, 1, &job->became[job->done], &written);
+        job->status = trials_write(e->file, job->x + at, known, 1, &job->became[job->done], &written);
     else if (job->kind == JOB_DELETE)
         job->status = memfile_delete(e->file, job->x + at);
     else
