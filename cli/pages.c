@@ -78,7 +78,8 @@ static const char read_page[] = INPUTS QUERIES OUTPUTS
     "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
 
 static const char score_page[] = INPUTS QUERIES SHARDS_READ COMMON
-    "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+    "\nEvery row gets a familiarity from 0 (never seen) to 1 (written), 0.5 is the border, and a word: known, new,\n"
+    "blend (several written rows share what is known) or cannot tell.\n";
 
 static const char own_page[] = "The command with --help prints its options.\n";
 
