@@ -1,7 +1,7 @@
 /* bpcn check: verifies a memory file from end to end. */
 #include "args.h"
 #include "commands.h"
-#include "memfile.h"
+#include "upkeep.h"
 
 int cmd_check(int argc, char **argv)
 {
@@ -11,7 +11,7 @@ int cmd_check(int argc, char **argv)
         ;
     if (!args_expect(&a, 1, 1, "MEM"))
         return a.status;
-    int status = memfile_check(&a.say, args_rest(&a)[0]);
+    int status = upkeep_check(&a.say, args_rest(&a)[0]);
     int flushed = say_flush(&a.say);
     return status ? status : flushed;
 }

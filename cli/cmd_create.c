@@ -3,8 +3,10 @@
 #include "commands.h"
 #include "memfile.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 enum {
     OPT_IMAGE = 400,
@@ -230,6 +232,18 @@ static void tell_shards(const struct say *say, const struct memhead *h)
                then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
 }
 
+/* The file's bound, and whether the disk has that. */
+static void tell_disk(const struct say *say, const char *path, const struct memhead *h)
+{
+    struct statvfs disk;
+    say_result(say, "on disk %s now, at most %s with its log, %s while that is folded\n", say_bytes(h->file_bytes),
+               say_bytes(h->file_most), say_bytes(h->disk_most));
+    uint64_t there = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
+    if (there < h->disk_most - h->file_bytes)
+        say_note(say, "%s: its disk has %s free, so that its log is folded earlier%s", path, say_bytes(there),
+                 there < h->file_bytes ? ", and not at all before there is room for a second file like it" : "");
+}
+
 static void tell(const struct args *a, const char *path)
 {
     struct memhead head;
@@ -242,14 +256,19 @@ static void tell(const struct args *a, const char *path)
     if (a->say.json) {
         fputs("{\"created\":", stdout);
         json_string(stdout, path);
-        printf(",\"dim\":%zu,\"bytes\":%zu,\"bytes_most\":%zu,\"shards\":%zu,\"shard_rows\":%zu}\n", o->dim,
+        printf(",\"dim\":%zu,\"bytes\":%zu,\"bytes_most\":%zu,\"shards\":%zu,\"shard_rows\":%zu", o->dim,
                head.stats.bytes, head.stats.bytes_most, o->shards, o->shard_rows);
+        if (head.file_most > 0)
+            printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, head.file_most, head.disk_most);
+        puts("}");
     } else if (o->shards > 1) {
         tell_shards(&a->say, &head);
     } else {
-        say_result(&a->say, "%zu hidden layer%s, %.1f MB whatever is written\n", o->layers, o->layers == 1 ? "" : "s",
-                   (double)head.stats.bytes / 1e6);
+        say_result(&a->say, "%zu hidden layer%s, %s in memory whatever is written\n", o->layers,
+                   o->layers == 1 ? "" : "s", say_bytes(head.stats.bytes));
     }
+    if (head.file_most > 0)
+        tell_disk(&a->say, path, &head);
     memhead_free(&head);
 }
 

@@ -44,6 +44,8 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
     else
         fputs("null", stdout);
     printf(",\"file_bytes\":%" PRIu64, h->file_bytes);
+    if (h->file_most > 0)
+        printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, h->file_most, h->disk_most);
     json_shards(h);
     fputs(",\"fullness\":", stdout);
     json_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
@@ -138,7 +140,10 @@ static void tell(const struct say *say, const char *path, const struct memhead *
     say_result(say, "size       %.1f MB in memory, ", (double)h->stats.bytes / 1e6);
     if (h->stats.bytes_most > h->stats.bytes)
         say_result(say, "%.1f MB at most, ", (double)h->stats.bytes_most / 1e6);
-    say_result(say, "%.1f MB on disk\n", (double)h->file_bytes / 1e6);
+    say_result(say, "%s on disk\n", say_bytes(h->file_bytes));
+    if (h->file_most > 0)
+        say_result(say, "at most    %s on disk with its log, %s while that is folded (bpcn compact folds it now)\n",
+                   say_bytes(h->file_most), say_bytes(h->disk_most));
     if (r->fullness < 0)
         say_result(say, "fullness   0 %%\n");
     else

@@ -11,6 +11,8 @@ int cmd_delete(int argc, char **argv);
 int cmd_sample(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
+int cmd_compact(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_eval(int argc, char **argv);

@@ -12,6 +12,12 @@
 enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 64 << 20 };
 static const double seconds_between_syncs = 1;
 
+bool memfile_is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
+}
+
 /* What was wrong, after the memory's name unless it has it. */
 static int say_why(const struct say *say, const char *path, int status, const char *why)
 {
@@ -19,10 +25,13 @@ static int say_why(const struct say *say, const char *path, int status, const ch
         say_error(say, "%s", why);
     else
         say_error(say, "%s: %s", path, why);
+    if (status == BPCN_CORRUPT)
+        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file",
+                 memfile_is_folder(path) ? "FILE" : path);
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
 }
 
-static int library_error(const struct say *say, const char *path, bpcn_status status)
+int memfile_refuse(const struct say *say, const char *path, bpcn_status status)
 {
     return say_why(say, path, (int)status, bpcn_error());
 }
@@ -67,15 +76,9 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
     if (!failed && status == BPCN_OK)
         status = bpcn_memory_save(memory, path);
     if (!failed && status != BPCN_OK)
-        failed = library_error(say, path, status);
+        failed = memfile_refuse(say, path, status);
     bpcn_memory_free(memory);
     return failed;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
 }
 
 static struct folder *folder_of(const struct say *say, const char *path)
@@ -88,7 +91,7 @@ static struct folder *folder_of(const struct say *say, const char *path)
         free(folder);
         folder = NULL;
     } else {
-        folder->lone = !is_folder(path);
+        folder->lone = !memfile_is_folder(path);
     }
     return folder;
 }
@@ -133,12 +136,32 @@ static int get_remark(struct memfile *file)
     size_t bytes = 0;
     bpcn_status status = bpcn_memory_get_note(file->folder->part[0].memory, note, sizeof note - 1, &bytes);
     if (status != BPCN_OK)
-        return library_error(file->say, file->path, status);
+        return memfile_refuse(file->say, file->path, status);
     if (remark_parse(note, file->folder->options.dim, &file->remark) == 0)
         return 0;
     say_error(file->say, "%s: %s does not describe its rows", file->path,
               file->folder->lone ? "its note" : "the note of its first file");
     return EXIT_DAMAGED;
+}
+
+void memfile_tell_dropped(const struct say *say, const char *path, uint64_t bytes, uint64_t rows)
+{
+    static bool told;
+    if (bytes > 0 && !told)
+        say_note(say,
+                 "%s: its last %llu bytes were never finished (a crash, or a writer at work) and are dropped: at most "
+                 "%llu row%s, none of them acknowledged",
+                 path, (unsigned long long)bytes, (unsigned long long)rows, rows == 1 ? "" : "s");
+    told |= bytes > 0;
+}
+
+static int tell_dropped(struct memfile *file)
+{
+    struct totals t;
+    if (parts_totals(file->folder, 0, &t, fresh(file)) != 0)
+        return memfile_error(file);
+    memfile_tell_dropped(file->say, file->path, t.dropped_bytes, t.dropped_rows);
+    return 0;
 }
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file)
@@ -147,7 +170,9 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
     if (file->folder == NULL)
         return EXIT_FAILED;
     int failed =
-        parts_open(file->folder, purpose == TO_LOOK, fresh(file)) != 0 ? memfile_error(file) : get_remark(file);
+        parts_open(file->folder, purpose == TO_LOOK, fresh(file)) != 0 ? memfile_error(file) : tell_dropped(file);
+    if (!failed)
+        failed = get_remark(file);
     if (failed)
         memfile_close(file);
     return failed;
@@ -172,7 +197,7 @@ int memfile_commit(struct memfile *file)
 {
     bpcn_status status = put_remark(file->folder->part[0].memory, &file->remark);
     if (status != BPCN_OK)
-        return library_error(file->say, file->path, status);
+        return memfile_refuse(file->say, file->path, status);
     return make_durable(file);
 }
 
@@ -299,13 +324,15 @@ const bpcn_memory *memfile_memory(const struct memfile *file)
 int memfile_header(const struct say *say, const char *path, struct memhead *head)
 {
     bpcn_file_info info = {.size = sizeof info};
-    if (is_folder(path))
+    if (memfile_is_folder(path))
         return memfile_head(say, path, head);
     *head = (struct memhead){.options.size = sizeof head->options};
     bpcn_status status = bpcn_file_inspect(path, &info, &head->options);
     if (status != BPCN_OK)
-        return library_error(say, path, status);
+        return memfile_refuse(say, path, status);
     head->file_bytes = info.file_bytes;
+    head->file_most = info.file_most;
+    head->disk_most = info.disk_most;
     head->stats = (bpcn_stats){
         .writes = info.writes, .forgets = info.forgets, .deletes = info.deletes, .bytes = (size_t)info.snapshot_bytes};
     return remark_parse("", head->options.dim, &head->remark) == 0 ? 0 : EXIT_DAMAGED;
@@ -326,6 +353,8 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
         failed = memfile_error(&file);
     } else {
         head->file_bytes = t.file_bytes;
+        head->file_most = t.file_most;
+        head->disk_most = t.disk_most;
         head->rows = parts_rows(file.folder);
         for (size_t k = 0; k < head->options.shards; k++) /* after a crash there may be some before it that have not */
             if (head->rows[k] > 0 && k >= head->stats.shards)
@@ -339,48 +368,4 @@ void memhead_free(struct memhead *head)
 {
     free(head->rows);
     head->rows = NULL;
-}
-
-static int check_file(const struct say *say, const char *path, bpcn_file_info *total)
-{
-    bpcn_file_info info = {.size = sizeof info};
-    bpcn_status status = bpcn_file_check(path, &info, NULL);
-    if (status != BPCN_OK)
-        return library_error(say, path, status);
-    if (info.dropped_bytes > 0)
-        say_note(say, "%s: an unfinished change at the end (%llu bytes) will be dropped when it is opened", path,
-                 (unsigned long long)info.dropped_bytes);
-    total->file_bytes += info.file_bytes;
-    total->records += info.records;
-    return 0;
-}
-
-/* Every file for itself, then whether each has its place in the whole. */
-static int check_folder(const struct say *say, const char *path, bpcn_file_info *total)
-{
-    struct memfile file;
-    char part[PATH_MOST + 64];
-    int failed = memfile_open(say, path, TO_LOOK, &file);
-    for (size_t f = 0; !failed && f < file.folder->files; f++) {
-        part_path(file.folder, f, part, sizeof part);
-        failed = check_file(say, part, total);
-    }
-    memfile_close(&file);
-    return failed;
-}
-
-int memfile_check(const struct say *say, const char *path)
-{
-    bpcn_file_info total = {.size = sizeof total};
-    int failed = is_folder(path) ? check_folder(say, path, &total) : check_file(say, path, &total);
-    if (failed)
-        return failed;
-    say_result(say, "%s: sound\n", path);
-    if (say->json) {
-        fputs("{\"file\":", stdout);
-        json_string(stdout, path);
-        printf(",\"sound\":true,\"bytes\":%llu,\"records\":%llu}\n", (unsigned long long)total.file_bytes,
-               (unsigned long long)total.records);
-    }
-    return EXIT_DONE;
 }

@@ -48,6 +48,9 @@ int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, 
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file);
 
+/* What a crash left at the end of a file, once a run. */
+void memfile_tell_dropped(const struct say *say, const char *path, uint64_t bytes, uint64_t rows);
+
 /* Makes sure that everything so far, the remark too, is on disk. */
 int memfile_commit(struct memfile *file);
 
@@ -88,6 +91,8 @@ struct memhead {
     bpcn_stats stats;
     struct remark remark;
     uint64_t file_bytes;
+    uint64_t file_most; /* that it never exceeds, */
+    uint64_t disk_most; /* and what it takes of the disk while its log is folded */
     uint64_t *rows; /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
     size_t files;   /* of the folder; 0: it is a file */
 };
@@ -99,8 +104,11 @@ int memfile_header(const struct say *say, const char *path, struct memhead *head
 /* By opening it, the log included. */
 int memfile_head(const struct say *say, const char *path, struct memhead *head);
 
-/* Verifies everything, printing what is wrong and where; EXIT_DAMAGED when something is. */
-int memfile_check(const struct say *say, const char *path);
+/* Whether the path is, or under MPI is to be, a folder of memory files. */
+bool memfile_is_folder(const char *path);
+
+/* The library's last sentence, as a message that begins with the file. */
+int memfile_refuse(const struct say *say, const char *path, bpcn_status status);
 
 /* An error of the library as a message that begins with the file. */
 int memfile_error(const struct memfile *file);

@@ -79,6 +79,7 @@ static int choose_form(struct output *out)
 {
     const char *path = out->options.path;
     struct stat st;
+    fmt_error error;
     out->form = FORM_NONE;
     if (path == NULL)
         return 0;
@@ -99,6 +100,8 @@ static int choose_form(struct output *out)
                          "%s: the suffix names no type that can be written "
                          "(png jpg ppm pgm npy npz csv f32)",
                          path);
+    if (!folder && fmt_check_output(path, &error) != FMT_OK)
+        return say_error(out->say, "%s", error.message);
     return 0;
 }
 

@@ -98,7 +98,12 @@ const struct command commands[] = {
     {"info", cmd_info, "shape, counts, bytes, how full", "MEM [--measure] [--header] [--json]",
      "      --measure     load the memory and see how full it is now\n"
      "      --header      read the header alone: the state at the last checkpoint\n" COMMON},
-    {"check", cmd_check, "verify a memory file", "MEM", "Says what is wrong and where (exit status 4).\n" COMMON},
+    {"check", cmd_check, "verify a memory file", "MEM",
+     "Says what is wrong and where (exit status 4), or what a crash left (exit status 3).\n" COMMON},
+    {"recover", cmd_recover, "save what is intact of a damaged file", "IN OUT",
+     "IN is only read; OUT must be a new name. Says what is lost (exit status 3).\n" COMMON},
+    {"compact", cmd_compact, "fold the log: a smaller file", "MEM [OUT]",
+     "With OUT the folded memory goes to that new file, say on another disk, and MEM stays as it is.\n" COMMON},
     {"export", cmd_export, "parameters to NumPy", "MEM OUT.npz", COMMON},
     {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",
      "      --force       replace an existing file\n" COMMON},

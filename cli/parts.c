@@ -165,18 +165,30 @@ int parts_sync(struct folder *folder, struct trouble *trouble)
 
 int all_totals(struct folder *folder, int fullness, struct totals *totals, struct trouble *trouble)
 {
-    enum { SUMS = 7 };
+    enum { SUMS = 11 };
     uint64_t sum[SUMS] = {0};
     double forgets = 0, full = 0;
     for (size_t i = 0; i < folder->count; i++) {
         bpcn_stats s = {.size = sizeof s};
+        bpcn_file_info info = {.size = sizeof info};
         const struct part *part = &folder->part[i];
         bpcn_status status = bpcn_memory_get_stats(part->memory, &s);
+        if (status == BPCN_OK)
+            status = bpcn_memory_get_file(part->memory, &info);
         if (status != BPCN_OK)
             part_trouble(trouble, status);
         int begun = s.writes > 0 || part->number == 0;
-        const uint64_t mine[SUMS] = {s.writes,    s.deletes,           s.bytes, s.prepared_bytes, s.bytes_most,
-                                     part->bytes, begun ? s.shards : 0};
+        const uint64_t mine[SUMS] = {s.writes,
+                                     s.deletes,
+                                     s.bytes,
+                                     s.prepared_bytes,
+                                     s.bytes_most,
+                                     part->bytes,
+                                     begun ? s.shards : 0,
+                                     info.file_most,
+                                     info.disk_most,
+                                     info.dropped_bytes,
+                                     info.dropped_rows};
         for (size_t k = 0; k < SUMS; k++)
             sum[k] += mine[k];
         forgets = fmax(forgets, (double)s.forgets);
@@ -197,6 +209,10 @@ int all_totals(struct folder *folder, int fullness, struct totals *totals, struc
                               .bytes_most = sum[4],
                               .file_bytes = sum[5],
                               .shards = sum[6],
+                              .file_most = sum[7],
+                              .disk_most = sum[8],
+                              .dropped_bytes = sum[9],
+                              .dropped_rows = sum[10],
                               .forgets = (uint64_t)forgets,
                               .fullness = full / (double)folder->options.shards};
     return agree(trouble);

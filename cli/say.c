@@ -119,6 +119,18 @@ void json_number(FILE *out, double value)
         fputs("null", out);
 }
 
+const char *say_bytes(uint64_t bytes)
+{
+    static char text[4][32];
+    static unsigned next;
+    char *out = text[next++ % 4];
+    if (bytes < 100000)
+        snprintf(out, sizeof text[0], "%.1f kB", (double)bytes / 1e3);
+    else
+        snprintf(out, sizeof text[0], "%.1f MB", (double)bytes / 1e6);
+    return out;
+}
+
 int say_flush(const struct say *say)
 {
     errno = 0;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 extern const char program_name[]; /* "bpcn" or "bpcn-mpi" */
@@ -56,6 +57,9 @@ void json_string(FILE *out, const char *text);
 
 /* A number in JSON; null when it is not finite. */
 void json_number(FILE *out, double value);
+
+/* "13.9 MB", "6.4 kB": a static buffer, of which there are four in turn. */
+const char *say_bytes(uint64_t bytes);
 
 /* Flushes standard output: EXIT_FAILED, with a message, when not everything went out. */
 int say_flush(const struct say *say);

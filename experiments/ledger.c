@@ -1,6 +1,8 @@
 /* The table of results: read whole, appended to row by row. */
 #include "ledger.h"
 
+#include "formats.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -237,6 +239,9 @@ int ledger_add(struct ledger *l, const char *key, const struct record *record, s
     char line[ROW_ROOM];
     if (make_row(key, record, line, failure) != 0)
         return -1;
+    fmt_error error;
+    if (fmt_check_output(l->path, &error) != FMT_OK)
+        return failed(failure, "%s", error.message);
     int file = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     int status = file >= 0 && append(file, line) == 0 ? 0 : -1;
     if (status != 0)

@@ -230,6 +230,11 @@ int draw_plots(const struct job_list *list, const struct plan *plan, int *drawn,
         FILE *file = open_output(list, path, failure);
         if (file == NULL)
             return -1;
+        snprintf(path, sizeof path, "plots/%s.svg", name); /* which gnuplot writes */
+        if (check_output(list, path, failure) != 0) {
+            fclose(file);
+            return -1;
+        }
         script(file, list, plan, t, name);
         if (close_output(file, path, failure) != 0)
             return -1;

@@ -2,15 +2,26 @@
 #include "results.h"
 
 #include "bayespcn.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
+int check_output(const struct job_list *list, const char *name, struct failure *failure)
+{
+    char path[2048];
+    fmt_error error;
+    snprintf(path, sizeof path, "%s/%s", list->out, name);
+    return fmt_check_output(path, &error) == FMT_OK ? 0 : failed(failure, "%s", error.message);
+}
+
 FILE *open_output(const struct job_list *list, const char *name, struct failure *failure)
 {
     char path[2048];
     snprintf(path, sizeof path, "%s/%s", list->out, name);
+    if (check_output(list, name, failure) != 0)
+        return NULL;
     FILE *file = fopen(path, "w");
     if (file == NULL)
         failed(failure, "cannot write %s: %s", path, strerror(errno));

@@ -29,6 +29,7 @@ void figure_text(const struct figure *figure, char *text, size_t room);
 void paper_text(const struct figure *figure, char *text, size_t room);
 
 /* Opens OUT/name for writing; closes it and checks. */
+int check_output(const struct job_list *list, const char *name, struct failure *failure);
 FILE *open_output(const struct job_list *list, const char *name, struct failure *failure);
 int close_output(FILE *file, const char *name, struct failure *failure);
 

@@ -118,7 +118,7 @@ static int open_beside(const char *target, char *temporary, size_t size,
 
 static fmt_status open_direct(const char *path, fmti_output *out)
 {
-    out->file = fopen(path, "wb");
+    out->file = fopen(path, "ab"); /* of a stream nothing is cut off */
     if (out->file == NULL)
         return fmti_fail_errno(out->error, path, "open for writing", errno);
     return FMT_OK;
@@ -151,17 +151,39 @@ static fmt_status open_temporary(const char *path, const struct stat *old,
     return FMT_OK;
 }
 
+/* Names of what the process has open, and of nothing. */
+static bool names_stream(const char *path)
+{
+    static const char *const names[] = {"/dev/null", "/dev/stdout", "/dev/stderr"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(path, names[i]) == 0)
+            return true;
+    return strncmp(path, "/dev/fd/", 8) == 0 ||
+           strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+fmt_status fmt_check_output(const char *path, fmt_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || S_ISREG(info.st_mode) ||
+        S_ISFIFO(info.st_mode) || names_stream(path))
+        return FMT_OK;
+    if (S_ISDIR(info.st_mode))
+        return fmti_fail_errno(error, path, "write", EISDIR);
+    return fmti_fail(error, FMT_ERR_IO, path,
+                     "not a file: it is neither written to nor replaced");
+}
+
 fmt_status fmti_output_open(const char *path, fmti_output *out, fmt_error *error)
 {
     *out = (fmti_output){.name = path, .owned = true, .error = error};
     struct stat info;
     bool exists = stat(path, &info) == 0;
-    fmt_status status;
-    if (exists && S_ISDIR(info.st_mode))
-        status = fmti_fail_errno(error, path, "write", EISDIR);
-    else if (exists && !S_ISREG(info.st_mode))
+    fmt_status status = fmt_check_output(path, error);
+    if (status == FMT_OK &&
+        (names_stream(path) || (exists && !S_ISREG(info.st_mode))))
         status = open_direct(path, out);
-    else
+    else if (status == FMT_OK)
         status = open_temporary(path, exists ? &info : NULL, out);
     return status == FMT_OK ? FMT_OK : fmti_output_close(out, status);
 }

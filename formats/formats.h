@@ -172,6 +172,11 @@ void fmt_names_free(fmt_names *names);
  * place only when whole and on disk: a full disk or an interruption leaves what
  * was there. A path that names a pipe or device is written to directly. ---- */
 
+/* Whether an output may have this name: a new one, that of a file, which is
+ * replaced, or that of a stream, which is written to (a pipe, /dev/null, what
+ * /dev/stdout and the like lead to). Not a folder, and no device. */
+fmt_status fmt_check_output(const char *path, fmt_error *error);
+
 /* A table: .npy (float32, [rows x dim]), .npz (that as "data", and "labels" if
  * any), .csv (numbers that read back to the same floats), .f32 .raw, or, for a
  * table of one picture, .png .jpg .jpeg .ppm .pgm .pnm. */

@@ -417,8 +417,14 @@ typedef struct bpcn_file_info {
     uint64_t log_bytes;
     uint64_t records;       /* in the log; 0 from bpcn_file_inspect, which does not look */
     uint64_t replayed;      /* records that opening repeated (bpcn_memory_get_file) */
-    uint64_t dropped_bytes; /* of a torn last record, never acknowledged: found by bpcn_file_check,
-                               cut off by bpcn_memory_open */
+    uint64_t dropped_bytes; /* of a torn end, never acknowledged: found by bpcn_file_check and when opened
+                               read-only, cut off by bpcn_memory_open */
+    uint64_t dropped_rows;  /* that were being written in it, at most */
+    uint64_t sealed;        /* 1: the file is as it was closed; 0: it is open, a crash ended its writer, or
+                               it is older than version 3; 0 from bpcn_file_inspect */
+    uint64_t file_most;     /* bytes that the file never exceeds: with all shards begun, the log at its
+                               longest, the longest note */
+    uint64_t disk_most;     /* while the log is folded: that, and the new file beside it */
 } bpcn_file_info;
 
 /* About a file by its header alone, and the options of the memory in it. Either may be NULL. */
@@ -430,6 +436,26 @@ BPCN_API bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_i
 /* Reads a whole file, its log too, and checks every byte and number of it. BPCN_OK, or what is
    wrong first and where, in bpcn_error. info and options may be NULL. */
 BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options);
+
+typedef struct bpcn_recovery {
+    size_t size;                                      /* in: sizeof(bpcn_recovery) */
+    void (*tell)(void *user, const char *what);       /* in: told everything that is lost or was mended, a
+                                                         sentence each; may be NULL */
+    void *user;                                       /* in: for it */
+    uint64_t writes;                                  /* rows that the new memory counts */
+    uint64_t records;                                 /* of the log that were repeated */
+    uint64_t rows;                                    /* in them */
+    uint64_t mended;                                  /* of those records: one wrong bit was put right */
+    uint64_t lost_records;                            /* of the log, at least */
+    uint64_t shards, lost_shards;                     /* of the snapshot: damaged ones are empty in the new file,
+                                                         but for what the log writes to them */
+    uint64_t lost_note;                               /* 1: the note is gone */
+} bpcn_recovery;
+
+/* Saves every row that is intact of a damaged file, or of one that a crash left, to a new file `to`. The
+   file `from` is only read. Its header must be whole but for one bit. A record after the damage is
+   repeated with the code that it holds, so that its row is there whatever was lost before it. */
+BPCN_API bpcn_status bpcn_file_recover(const char *from, const char *to, bpcn_recovery *report);
 
 /* ---- parameters in and out ---------------------------------------------------------------- */
 

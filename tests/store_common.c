@@ -4,8 +4,11 @@
 
 #include "core.h"
 #include "root.h"
+#include "seal.h"
 #include "store.h"
+#include "store_bytes.h"
 #include "store_crc.h"
+#include "store_format.h"
 
 #include <ftw.h>
 #include <string.h>
@@ -210,6 +213,15 @@ void write_whole(const char *path, const void *bytes, size_t n)
 {
     FILE *file = fopen(path, "wb");
     REQUIRE(file != NULL && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
+}
+
+void leave_open(unsigned char *bytes)
+{
+    struct seal seal, open = {.open = 1};
+    uint32_t salt = get32(bytes + HEADER_BYTES - 4);
+    REQUIRE(seals_decode(bytes + HEADER_BYTES, salt, &seal) == 0 && !seal.open);
+    open.epoch = seal.epoch + 1;
+    seal_encode(&open, salt, bytes + seal_offset(&open));
 }
 
 unsigned long count_argument(int argc, char **argv, unsigned long usual)

@@ -60,6 +60,9 @@ uint32_t state_sum(const bpcn_memory *memory);
 unsigned char *read_whole(const char *path, size_t *bytes);
 void write_whole(const char *path, const void *bytes, size_t n);
 
+/* Makes the bytes of a closed file those of one whose writer died before he closed it. */
+void leave_open(unsigned char *bytes);
+
 /* What a program is asked for: its first argument as a count, or `usual`. */
 unsigned long count_argument(int argc, char **argv, unsigned long usual);
 

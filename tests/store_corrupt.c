@@ -9,6 +9,7 @@
 #include "store_session.h"
 
 #include "log_record.h"
+#include "seal.h"
 #include "store.h"
 #include "store_bytes.h"
 #include "store_crc.h"
@@ -19,14 +20,15 @@
 
 enum { STEPS = 6 };
 
-static unsigned char *good;
+static unsigned char *good; /* whose writer died after the last record, until it is said to be sealed */
 static size_t good_bytes;
 static uint64_t log_start, record_at[STEPS + 1]; /* where each record begins; the last: the end */
 static uint32_t sums[STEPS + 1];                 /* of the state after so many records */
 static struct header header;
+static unsigned char sealed[SEALS * SEAL_BYTES]; /* the seals of the file, had it been closed */
 
 /* A file with a note, two particles and six records of every kind. Of the session with shards: with two of them in the
-   snapshot, and a third that begins in the log. With holes: of version 3, and they are in the first record's row. */
+   snapshot, and a third that begins in the log. With holes: they are in the first record's row. */
 static void make_good(unsigned long session, int holes)
 {
     session_choose(session);
@@ -67,6 +69,8 @@ static void make_good(unsigned long session, int holes)
     good = read_whole(scratch("good"), &good_bytes);
     remove(scratch("good"));
     REQUIRE(good_bytes == record_at[STEPS]);
+    memcpy(sealed, good + HEADER_BYTES, sizeof sealed);
+    leave_open(good);
     REQUIRE(header_decode(good, good_bytes, good_bytes, &header) == BPCN_OK);
 }
 
@@ -99,13 +103,14 @@ static size_t records_before(size_t n)
     return count;
 }
 
-static unsigned long try_truncations(size_t every)
+/* Of a file that was closed all is refused; of another what follows the last whole record is dropped. */
+static unsigned long try_truncations(size_t every, int closed)
 {
     unsigned long tried = 0;
     uint32_t sum = 0;
     for (size_t n = 0; n < good_bytes; n += every, tried++) {
         bpcn_status status = load(good, n, &sum);
-        if (n < log_start)
+        if (n < log_start || closed)
             REQUIRE(is_refusal(status));
         else
             REQUIRE(status == BPCN_OK && sum == sums[records_before(n)]);
@@ -113,7 +118,7 @@ static unsigned long try_truncations(size_t every)
     return tried;
 }
 
-/* Damage in the last record looks like a torn end, and is dropped; anywhere else it is refused. */
+/* A bit of one seal leaves the other, and the state as it is; any other is refused. */
 static unsigned long try_bits(size_t every)
 {
     unsigned long tried = 0;
@@ -122,12 +127,25 @@ static unsigned long try_bits(size_t every)
         good[bit / 8] ^= (unsigned char)(1u << bit % 8);
         bpcn_status status = load(good, good_bytes, &sum);
         good[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        if (bit / 8 < record_at[STEPS - 1])
-            REQUIRE(is_refusal(status));
+        if (bit / 8 >= HEADER_BYTES && bit / 8 < sections_at(&header))
+            REQUIRE(status == BPCN_OK && sum == sums[STEPS]);
         else
-            REQUIRE(status == BPCN_OK && sum == sums[STEPS - 1]);
+            REQUIRE(is_refusal(status));
     }
     return tried;
+}
+
+/* Both, of the file closed and not. */
+static void try_damage(size_t every, unsigned long *cut, unsigned long *flipped)
+{
+    unsigned char open[SEALS * SEAL_BYTES];
+    memcpy(open, good + HEADER_BYTES, sizeof open);
+    for (int closed = 0; closed < 2; closed++) {
+        memcpy(good + HEADER_BYTES, closed ? sealed : open, sizeof open);
+        *cut += try_truncations(every > 1 ? 7 : 1, closed);
+        *flipped += try_bits(every);
+    }
+    memcpy(good + HEADER_BYTES, open, sizeof open);
 }
 
 /* ---- files made by hand */
@@ -141,7 +159,9 @@ static void repair(void)
     unsigned char salt[4];
     put32(file + 508, crc32c(0, file, 508));
     memcpy(salt, file + 508, 4);
-    struct section s = {.offset = HEADER_BYTES};
+    for (unsigned char *slot = file + HEADER_BYTES; slot < file + sections_at(&header); slot += SEAL_BYTES)
+        put32(slot + 60, crc32c(crc32c(0, salt, 4), slot, 60));
+    struct section s = {.offset = sections_at(&header)};
     for (uint64_t i = 0; i < section_count(&header); i++) {
         section_describe(&header, i, &s);
         unsigned char *head = file + s.offset, *table = head + SECTION_BYTES;
@@ -172,7 +192,7 @@ static void start(void)
 /* Where section number i begins, and its payload. */
 static size_t section_at(uint64_t index, size_t *payload)
 {
-    struct section s = {.offset = HEADER_BYTES};
+    struct section s = {.offset = sections_at(&header)};
     for (uint64_t i = 0; i <= index; i++) {
         section_describe(&header, i, &s);
         *payload = (size_t)(s.offset + SECTION_BYTES + section_table(&s));
@@ -316,20 +336,20 @@ static void try_sections(void)
     refuse64(at + 24, HEADER_BYTES, BPCN_CORRUPT, "byte 24 of its header"); /* on top of another */
     refuse32(at + 32, 1, BPCN_CORRUPT, "byte 32 of its header");
     refuse32(at + SECTION_BYTES + 8, 7, BPCN_CORRUPT, "padding of its checksums");
-    refuse_double(payload, NAN, "the weights (section at byte 704): they do not add up");
+    refuse_double(payload, NAN, "the weights (section at byte 1728): they do not add up");
     at = section_at(2, &payload);
     refuse64(payload, 2, BPCN_CORRUPT, "origin");
     refuse_double(payload + 8, 0, "variance");
     refuse_double(payload + 16, INFINITY, "its mean is not finite");
     refuse_double(payload + 40, 1, "padding is not zero");
     at = section_at(3, &payload);
-    refuse32(payload + 8, 0x7f800000, BPCN_CORRUPT, "the mean of particle 0, layer 0 (section at byte 1088): entry 2");
+    refuse32(payload + 8, 0x7f800000, BPCN_CORRUPT, "the mean of particle 0, layer 0 (section at byte 2112): entry 2");
     section_at(5, &payload);
     refuse32(payload, 0x7fc00000, BPCN_CORRUPT, "the mean of particle 0, layer 1");
     section_at(4, &payload);
     refuse_double(payload, -0.5, "not positive definite, entry 0 of the diagonal is -0.5");
     refuse_double(payload + 8 * 4, 0, "entry 1 of the diagonal is 0");
-    refuse_double(payload + 8, NAN, "the root of particle 0, layer 0 (section at byte 1344): entry 1");
+    refuse_double(payload + 8, NAN, "the root of particle 0, layer 0 (section at byte 2368): entry 1");
     refuse_double(payload + 16, 1e39, "entry 2 is not finite or too large");
     at = section_at(3, &payload);
     start();
@@ -363,8 +383,36 @@ static void try_foreign_section(void)
     unsigned char *foreign = read_whole(scratch("foreign"), &n);
     start();
     memcpy(file + at, foreign + at, length);
-    refuse(BPCN_CORRUPT, "the mean of particle 0, layer 0 (section at byte 1088): its header");
+    refuse(BPCN_CORRUPT, "the mean of particle 0, layer 0 (section at byte 2112): its header");
     free(foreign);
+}
+
+/* Seals of a closed file that are whole, and say what is not so. */
+static void try_seals(void)
+{
+    size_t newer = HEADER_BYTES, older = HEADER_BYTES + SEAL_BYTES;
+    uint32_t sum;
+    memcpy(good + HEADER_BYTES, sealed, sizeof sealed);
+    REQUIRE(get64(good + newer + 8) == 4 && get64(good + older + 8) == 3);
+    refuse64(newer + 16, good_bytes + 8, BPCN_CORRUPT, "when it was closed");
+    refuse64(newer + 16, good_bytes - 8, BPCN_CORRUPT, "is not the one that was sealed");
+    refuse64(newer + 16, log_start - 8, BPCN_CORRUPT, "6 records up to byte");
+    refuse64(newer + 24, STEPS - 1, BPCN_CORRUPT, "5 records up to byte");
+    refuse32(newer + 32, 7, BPCN_CORRUPT, "6 records up to byte");
+    start();
+    file[newer + 40] = 1; /* its padding, under a right checksum */
+    put64(file + older + 8, UINT64_MAX);
+    repair();
+    refuse(BPCN_CORRUPT, "both seals (at bytes 512 and 1024) are damaged");
+    start();
+    memcpy(file + newer, good + older, SEAL_BYTES); /* each in the other's place */
+    memcpy(file + older, good + newer, SEAL_BYTES);
+    REQUIRE(load(file, file_bytes, &sum) == BPCN_CORRUPT);
+    start();
+    file[newer] ^= 1; /* of which a crash would have left the log whole */
+    memset(file + record_at[STEPS - 1] + 50, 0, 60);
+    refuse(BPCN_CORRUPT, "and so is a seal");
+    leave_open(good);
 }
 
 static void try_records(void)
@@ -464,7 +512,7 @@ static void refuse_bytes(size_t at, const void *bytes, size_t n, const char *wor
 static void try_holes(void)
 {
     size_t write = (size_t)record_at[0] + RECORD_BYTES, x = write + 24, known = x + 4 * (5 + 14);
-    REQUIRE(header.version == VERSION_HOLES && memcmp(good + known, "\0\1\1\0\1\0\0\0", 8) == 0);
+    REQUIRE(memcmp(good + known, "\0\1\1\0\1\0\0\0", 8) == 0);
     refuse_bytes(known, "\0\2\1\0\1", 5, "what it knows of its row cannot be");
     refuse_bytes(known, "\0\0\0\0\0", 5, "what it knows of its row cannot be");
     refuse_bytes(known, "\1\1\1\1\1", 5, "what it knows of its row cannot be");
@@ -473,9 +521,26 @@ static void try_holes(void)
     refuse_bytes(x + 4, "\0\0\x80\x7f", 4, "a number in it is not finite");
     refuse_bytes(write, "\2", 1, "its number of rows cannot be");
     refuse_bytes(write + 3, "\0", 1, "its length does not fit its rows");
+}
+
+/* The file as one of version 1, which has no seals, but a row with holes all the same. */
+static void try_old_holes(void)
+{
+    const size_t less = SEALS * SEAL_BYTES;
     start();
+    memmove(file + HEADER_BYTES, file + HEADER_BYTES + less, file_bytes - HEADER_BYTES - less);
+    file_bytes -= less;
+    header.version = 1;
     put32(file + 8, 1);
-    memset(file + 416, 0, 24);
+    put64(file + 24, log_start - less);
+    for (uint64_t i = 0; i < section_count(&header); i++) {
+        size_t payload, at = section_at(i, &payload);
+        put64(file + at + 24, at);
+    }
+    for (size_t i = 0; i <= STEPS; i++)
+        record_at[i] -= less;
+    for (size_t i = 0; i < STEPS; i++)
+        put64(file + record_at[i] + 8, record_at[i]);
     repair();
     refuse(BPCN_CORRUPT, "its row has holes, which the file's version does not know");
 }
@@ -507,7 +572,7 @@ static void try_shard_headers(void)
     put32(file + 420, 1);
     put32(file + 428, BPCN_BLUR);
     repair();
-    refuse(BPCN_CORRUPT, "a memory of one shard is of version 1");
+    refuse(BPCN_CORRUPT, "it speaks of shards");
     struct header huge = header;
     start();
     huge.options.shards = huge.shards = BPCN_MAX_SHARDS;
@@ -518,12 +583,12 @@ static void try_shard_headers(void)
 static void try_shard_sections(void)
 {
     size_t payload, at = section_at(1, &payload), other;
-    refuse32(at, 0x45544f4e, BPCN_CORRUPT, "the counts of the shards (section at byte 704): byte 0 of its header");
+    refuse32(at, 0x45544f4e, BPCN_CORRUPT, "the counts of the shards (section at byte 1728): byte 0 of its header");
     refuse64(payload, UINT64_C(1) << 63, BPCN_CORRUPT, "count 0 of shard 0 is more than can be");
     refuse64(payload + 72, UINT64_MAX, BPCN_CORRUPT, "count 4 of shard 1 is more than can be");
     refuse64(payload, 4, BPCN_CORRUPT, "shard 0 has more rows than were written since it began");
     refuse64(payload + 48, 3, BPCN_CORRUPT, "shard 1 has more rows than were written since it began");
-    refuse64(payload + 80, 1, BPCN_CORRUPT, "the counts of the shards (section at byte 704): its padding is not zero");
+    refuse64(payload + 80, 1, BPCN_CORRUPT, "the counts of the shards (section at byte 1728): its padding is not zero");
     at = section_at(2 + sections_of_shard(&header), &payload);
     refuse32(at + 12, 0, BPCN_CORRUPT, "byte 12 of its header");
     refuse_double(payload, NAN, "shard 1, the weights");
@@ -532,7 +597,7 @@ static void try_shard_sections(void)
     start();
     section_at(1, &payload);
     file[payload] ^= 1;
-    refuse(BPCN_CORRUPT, "the counts of the shards (section at byte 704): the block");
+    refuse(BPCN_CORRUPT, "the counts of the shards (section at byte 1728): the block");
     start(); /* the weights of the two shards, each in the other's place */
     at = section_at(2, &payload);
     other = section_at(2 + sections_of_shard(&header), &payload);
@@ -585,22 +650,23 @@ int main(int argc, char **argv)
     bpcn_memory *warm;
     REQUIRE(bpcn_memory_create(&o, &warm) == BPCN_OK); /* sets the number of threads */
     bpcn_memory_free(warm);
+    unsigned long cut = 0, flipped = 0;
     make_good(0, 0);
-    unsigned long cut = try_truncations(every > 1 ? 7 : 1), flipped = try_bits(every);
+    try_damage(every, &cut, &flipped);
     try_headers();
     try_promises();
     try_sections();
     try_foreign_section();
+    try_seals();
     try_records();
     try_deletes();
     try_overflow();
     make_good(0, 1);
-    cut += try_truncations(every > 1 ? 7 : 1);
-    flipped += try_bits(every);
+    try_damage(every, &cut, &flipped);
     try_holes();
+    try_old_holes();
     make_good(1, 0);
-    cut += try_truncations(every > 1 ? 7 : 1);
-    flipped += try_bits(every);
+    try_damage(every, &cut, &flipped);
     try_shard_headers();
     try_shard_sections();
     try_shard_records();

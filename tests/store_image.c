@@ -109,9 +109,17 @@ static int image_remove(void *context, const char *path)
     return 0;
 }
 
+static int image_room(void *context, const char *folder, uint64_t *bytes)
+{
+    (void)context;
+    (void)folder;
+    *bytes = UINT64_MAX;
+    return 0;
+}
+
 struct file_ops image_ops(struct image *image)
 {
     return (struct file_ops){image,          image_open,   do_nothing,   image_read, image_write,
                              image_truncate, do_nothing,   image_status, image_find, do_nothing,
-                             image_permit,   image_rename, image_remove};
+                             image_permit,   image_rename, image_remove, image_room};
 }

@@ -384,6 +384,7 @@ static void attack_all(unsigned long session)
     attack("check", call_check, memory);
     bpcn_memory_free(memory);
     unsigned char *bytes = read_whole(path, &n);
+    leave_open(bytes);
     attack_opening(bytes, n - 3, 0);
     attack_opening(bytes, n - 3, 1);
     __real_free(bytes);

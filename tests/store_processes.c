@@ -53,7 +53,7 @@ static void join(pid_t pid, int killed)
                    : WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Makes steps, a checkpoint after every fourth call, and tells each. */
+/* Makes steps, a checkpoint after every fourth call, closes and opens after every third, and tells each. */
 static void writer(int input, int output, uint64_t steps)
 {
     bpcn_options o = session_options();
@@ -66,6 +66,10 @@ static void writer(int input, int output, uint64_t steps)
         step += made;
         if (calls % 4 == 0)
             REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
+        if (calls % 3 == 0) {
+            REQUIRE(bpcn_memory_close(memory) == BPCN_OK);
+            memory = open_as(0, NULL, BPCN_OK);
+        }
         REQUIRE(write(output, &step, sizeof step) == sizeof step);
     }
     bpcn_memory_free(memory);

@@ -16,7 +16,8 @@ enum call {
     CALL_LOCK,
     CALL_PERMIT,
     CALL_RENAME,
-    CALL_REMOVE
+    CALL_REMOVE,
+    CALL_ROOM
 };
 
 struct event {

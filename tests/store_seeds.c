@@ -26,25 +26,17 @@ static void make(const char *folder, const char *name, const bpcn_options *o, ui
     bpcn_memory_free(memory);
 }
 
-/* For the law that such files open (test_store.c). */
-static void make_version_1(const char *folder, const char *name, int fold)
+/* As a crash leaves it: open, with half of its last record. */
+static void crash(const char *folder, const char *from, const char *name)
 {
-    struct file_ops quick = file_without_sync();
-    bpcn_options o = small_options();
-    bpcn_open_options how;
-    bpcn_memory *memory;
     char path[512];
-    bpcn_open_options_default(&how, sizeof how);
+    size_t n;
+    snprintf(path, sizeof path, "%s/%s", folder, from);
+    unsigned char *bytes = read_whole(path, &n);
+    leave_open(bytes);
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    unlink(path);
-    how.create = &o;
-    REQUIRE(memory_open(&quick, path, &how, &memory) == BPCN_OK);
-    for (uint64_t i = 0; i < 4; i++)
-        REQUIRE(write_row(memory, i) == BPCN_OK);
-    REQUIRE(bpcn_memory_forget(memory, 0.001) == BPCN_OK && bpcn_memory_set_note(memory, "version 1", 9) == BPCN_OK);
-    if (fold)
-        REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
-    bpcn_memory_free(memory);
+    write_whole(path, bytes, n - 30);
+    free(bytes);
 }
 
 /* Rows with holes in the log, and one before it. */
@@ -69,10 +61,9 @@ int main(int argc, char **argv)
 {
     bpcn_options o = session_options();
     const char *folder = argc > 1 ? argv[1] : scratch_folder();
-    make_version_1(folder, "version-1-log", 0);
-    make_version_1(folder, "version-1-folded", 1);
     make(folder, "seed-empty", &o, 0, 0);
     make(folder, "seed-log", &o, 12, 0);
+    crash(folder, "seed-log", "seed-crashed");
     make(folder, "seed-folded", &o, 12, 1);
     o.precision = BPCN_FLOAT64;
     o.particles = 1;
@@ -89,10 +80,11 @@ int main(int argc, char **argv)
     session_choose(1);
     o = session_options();
     make(folder, "seed-shards-empty", &o, 0, 0);
-    o.particles = 1; /* the fuzzer's longest inputs are of 4096 bytes */
+    o.particles = 1; /* the fuzzer's longest inputs are of 8192 bytes */
     o.layers = 1;
     o.hidden[0] = 2;
     make(folder, "seed-shards-log", &o, 14, 0);
+    crash(folder, "seed-shards-log", "seed-shards-crashed");
     make(folder, "seed-shards-folded", &o, 14, 1);
     o.precision = BPCN_FLOAT64;
     o.when_full = BPCN_BLUR;

@@ -189,6 +189,23 @@ if [ "$form" = long ]; then
     done
 fi
 
+# where every shard is read the answer is the same for any row, also where several are within a nat of each other
+near="--dim 3 --hidden 2 --shards 6 --shard-rows 4 --sigma-x 0.5 --seed 3"
+rows 24 3 7 > near.csv
+rows 200 3 8 > far.csv
+"$bpcn" create near.mem $near -q
+"$bpcn" write near.mem near.csv -q
+"$bpcn" read near.mem far.csv --shards-read 6 --json -o near.npy > near.read
+for p in $(only 0 3); do
+    "$bpcn" create near.$p $near --files 3 -q
+    ranks "$p" write near.$p near.csv -q
+    ranks "$p" read near.$p far.csv --shards-read 6 --json -o mine.npy > mine
+    cmp near.npy mine.npy || fail "answers to new rows where all shards are read, $(who "$p")"
+    same near.read mine "read where all shards are read, $(who "$p")"
+done
+[ "$(sed 's/.*"shard":\([0-9]*\).*/\1/' near.read | sort -u | wc -l)" = 6 ] || fail "not every shard answers some row"
+ok "where every shard is read, a folder answers any row as one file does"
+
 # the files do not know how many ranks made them
 if [ -n "$many" ]; then
     for p in 0 2; do

@@ -3,7 +3,6 @@
 
 #include "alloc.h"
 #include "error.h"
-#include "store_format.h"
 
 #include <stdlib.h>
 
@@ -90,8 +89,6 @@ bpcn_status edit_make(struct edit *e, const struct change *change)
     if (status == BPCN_OK && change->kind == CHANGE_NOTE &&
         contents_keep_note(&copy, change->note, change->note_bytes) != 0)
         status = BPCN_NO_MEMORY;
-    if (change->known != NULL)
-        m->contents.format = VERSION_HOLES;
     if (status == BPCN_OK)
         status = store_append(m->store, &m->contents, change);
     if (status != BPCN_OK) {

@@ -158,6 +158,26 @@ bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options
     return status;
 }
 
+bpcn_status bpcn_file_recover(const char *from, const char *to, bpcn_recovery *report)
+{
+    bpcn_recovery full = {.size = sizeof full};
+    bpcn_status status = check_pointer(from, "the path");
+    if (status == BPCN_OK)
+        status = check_pointer(to, "the path of the new file");
+    if (status == BPCN_OK)
+        status = sized_check(&sized_recovery, report);
+    if (status != BPCN_OK)
+        return status;
+    if (report != NULL) {
+        full.tell = report->tell;
+        full.user = report->user;
+    }
+    status = store_salvage(&file_posix, from, to, &full);
+    if (report != NULL)
+        sized_give(&sized_recovery, &full, report, report->size);
+    return status;
+}
+
 bpcn_status bpcn_memory_set_note(bpcn_memory *memory, const void *note, size_t bytes)
 {
     bpcn_status status = check_memory(memory);

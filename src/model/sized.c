@@ -18,6 +18,9 @@ const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, open_shard)
 const struct sized sized_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dropped_bytes) + sizeof(uint64_t),
                                       sizeof(bpcn_file_info)};
 
+const struct sized sized_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lost_note) + sizeof(uint64_t),
+                                     sizeof(bpcn_recovery)};
+
 /* Padding at the end would be taken for a field by a later library that has one there. */
 _Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, shard_step) + sizeof(size_t), "padding at the end");
 _Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, shards) + sizeof(size_t), "padding at the end");

@@ -14,7 +14,7 @@ struct sized {
 };
 
 extern const struct sized sized_options, sized_read_options, sized_write_info, sized_open_options, sized_stats,
-    sized_file_info;
+    sized_file_info, sized_recovery;
 
 /* Whether the size that the caller's struct says it has can be; NULL is fine. */
 bpcn_status sized_check(const struct sized *kind, const void *theirs);

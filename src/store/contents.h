@@ -11,7 +11,6 @@ struct contents {
     uint64_t *rows;                    /* [options.shards]: written to each since it was begun */
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
-    uint32_t format;                   /* version of the format that its file must have at least; 0: any */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };

@@ -75,6 +75,8 @@ bpcn_status editing_ready(struct editing *e, const struct change *change)
     struct editor *editor = of_one_shard(change) ? editing_of(e, change->shard, change->begin) : e->all;
     if (editor == NULL && !of_one_shard(change))
         editor = e->all = e->core->edit(&first, e->team, e->replaying);
+    else if (!of_one_shard(change))
+        e->core->turn(e->all, &first); /* the shard it was at last may have begun anew since */
     return editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { MOST_INTERRUPTIONS = 1000 }; /* in a row: a system that only ever interrupts is a failure */
@@ -105,6 +106,16 @@ static int posix_remove(void *context, const char *path)
     return unlink(path);
 }
 
+static int posix_room(void *context, const char *folder, uint64_t *bytes)
+{
+    struct statvfs disk;
+    (void)context;
+    if (statvfs(folder, &disk) != 0)
+        return -1;
+    *bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return 0;
+}
+
 const struct file_ops file_posix = {
     .open = posix_open,
     .close = posix_close,
@@ -118,6 +129,7 @@ const struct file_ops file_posix = {
     .permit = posix_permit,
     .rename = posix_rename,
     .remove = posix_remove,
+    .room = posix_room,
 };
 
 /* Whether to try again: counts the interruptions in a row. */

@@ -33,6 +33,7 @@ struct file_ops {
     int (*permit)(void *context, int fd, const struct file_status *like); /* owner, group, mode */
     int (*rename)(void *context, const char *from, const char *to);
     int (*remove)(void *context, const char *path);
+    int (*room)(void *context, const char *folder, uint64_t *bytes); /* free on its disk, for this user */
 };
 
 extern const struct file_ops file_posix;

@@ -4,12 +4,13 @@
 #include "alloc.h"
 #include "editing.h"
 #include "error.h"
-#include "log_record.h"
+#include "log_scan.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "store_format.h"
 #include "store_snapshot.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ---- appending */
@@ -96,14 +97,54 @@ static void put_payload(struct outlet *out, const struct model *model, const str
     }
 }
 
-/* Zeros up to the payload's full length, then its checksum. */
-static void put_end(struct outlet *out, uint64_t end)
+/* Zeros up to the payload's full length, then its checksum, which is returned. */
+static uint32_t put_end(struct outlet *out, uint64_t end)
 {
     static const unsigned char zeros[8] = {0};
     uint64_t here = out->at + out->used;
     put_array(out, zeros, (size_t)(end - here), 1);
-    put_word(out, out->crc);
+    uint32_t crc = out->crc;
+    put_word(out, crc);
     flush(out);
+    return crc;
+}
+
+/* One more record, whose own checksum this is. */
+static void log_count(struct log *log, uint64_t end, uint64_t crc)
+{
+    unsigned char bytes[8];
+    put64(bytes, crc);
+    log->sum = crc32c(log->sum, bytes, sizeof bytes);
+    log->last = log->end;
+    log->end = end;
+    log->records++;
+}
+
+/* Writes the next seal over the older of the two slots: the one in force stays as it is. */
+static int put_seal(struct log *log, struct seal seal)
+{
+    unsigned char bytes[SEAL_BYTES];
+    seal.epoch = log->seal.epoch + 1;
+    seal_encode(&seal, log->salt, bytes);
+    if (file_write(&log->file, bytes, sizeof bytes, seal_offset(&seal)) != 0)
+        return -1;
+    log->seal = seal;
+    return 0;
+}
+
+int log_unseal(struct log *log)
+{
+    return put_seal(log, (struct seal){.open = 1});
+}
+
+bpcn_status log_seal(struct log *log)
+{
+    struct seal seal = {.length = log->end, .records = log->records, .sum = log->sum};
+    if (!log->seal.open)
+        return BPCN_OK;
+    if (put_seal(log, seal) != 0)
+        return fail_io("seal", log->path);
+    return file_sync(&log->file) == 0 ? BPCN_OK : fail_io("sync", log->path);
 }
 
 int log_cut(struct log *log, uint64_t end)
@@ -118,17 +159,19 @@ bpcn_status log_append(struct log *log, const struct model *model, const struct 
 {
     struct record record = {(uint32_t)change->kind, log->end, log->records, log->synced, change_bytes(model, change)};
     struct outlet out = {.log = log, .at = log->end, .used = RECORD_BYTES};
+    if (!log->seal.open && log_unseal(log) != 0)
+        return fail_io("open the seal of", log->path);
     out.crc = record_encode(&record, log->salt, log->buffer);
     put_payload(&out, model, change);
-    put_end(&out, log->end + RECORD_BYTES + record.bytes);
+    uint32_t sum = put_end(&out, log->end + RECORD_BYTES + record.bytes);
     if (out.failed) {
+        int reason = errno;
         bpcn_status status = fail_io("append to", log->path);
         *broken = log_cut(log, log->end) != 0;
+        errno = reason;
         return status;
     }
-    log->last = log->end;
-    log->end = out.at;
-    log->records++;
+    log_count(log, out.at, sum);
     return BPCN_OK;
 }
 
@@ -144,8 +187,7 @@ bpcn_status log_sync(struct log *log)
 
 /* ---- repeating */
 
-/* Made as it was made before: by the same call, of what the record holds. */
-static bpcn_status repeat(struct editing *editing, const struct change *change)
+bpcn_status log_repeat(struct editing *editing, const struct change *change)
 {
     struct contents *contents = editing->contents;
     if (change->kind == CHANGE_NOTE && contents_keep_note(contents, change->note, change->note_bytes) != 0)
@@ -156,83 +198,39 @@ static bpcn_status repeat(struct editing *editing, const struct change *change)
     return status;
 }
 
-static bpcn_status damaged(const struct log *log, const char *what)
+/* What is in a file behind the last whole record. */
+struct tail {
+    uint64_t records; /* before it */
+    int witness;      /* a record that was written after the first one missing had been synced */
+    uint64_t end;     /* where it begins */
+    int headed;       /* there is a header */
+    uint64_t rows;    /* records of rows */
+};
+
+static int look(void *user, const struct record *record)
 {
-    return fail(BPCN_CORRUPT, "record %llu of the log (at byte %llu): %s", (unsigned long long)log->records,
-                (unsigned long long)log->end, what);
+    struct tail *tail = user;
+    tail->rows += record->kind == CHANGE_WRITE;
+    tail->headed |= record->offset == tail->end;
+    return tail->witness = record->synced > tail->records;
 }
 
-/* Reads up to n bytes of a file that had `length`. Fewer than it should have is an error, never a
-   torn end, which would be cut off; unless a writer has just cut it. */
-static bpcn_status read_some(const struct log *log, uint64_t length, void *bytes, size_t n, uint64_t at, size_t *got)
+/* What is at log->end is not a whole record. Only what was never synced can be torn by a crash, and that in sectors:
+   what is otherwise is damaged, and to drop it would lose what the memory promised to keep. */
+static bpcn_status torn_or_damaged(struct log *log, uint64_t length, enum found found)
 {
-    struct file_status is;
-    uint64_t there = length - at < n ? length - at : n;
-    const struct file_ops *ops = log->file.ops;
-    if (file_read(&log->file, bytes, (size_t)there, at, got) != 0)
-        return fail_io("read", log->path);
-    if (*got == there)
-        return BPCN_OK;
-    if (ops->status(ops->context, log->file.fd, &is) != 0)
-        return fail_io("find", log->path);
-    return is.length < at + there ? BPCN_OK : fail_early_end(log->path, at + *got);
-}
-
-/* Looks for a later record that was written after the one at log->end had been synced. */
-static bpcn_status find_witness(struct log *log, uint64_t length, int *found)
-{
-    const uint64_t step = (LOG_BUFFER_BYTES - RECORD_BYTES) / 8 * 8;
-    bpcn_status status = BPCN_OK;
-    *found = 0;
-    for (uint64_t at = log->end + 8; status == BPCN_OK && !*found && at + RECORD_BYTES <= length; at += step) {
-        size_t got = 0;
-        status = read_some(log, length, log->buffer, LOG_BUFFER_BYTES, at, &got);
-        for (size_t i = 0; !*found && i < step && i + RECORD_BYTES <= got; i += 8) {
-            struct record record;
-            uint32_t crc;
-            *found =
-                record_decode(log->buffer + i, log->salt, at + i, &record, &crc) == 0 && record.synced > log->records;
-        }
-    }
-    return status;
-}
-
-/* What is at log->end is not a whole record. Only what was never synced can be torn by a crash:
-   a record that was is damaged, and to drop it would lose what the memory promised to keep. */
-static bpcn_status torn_or_damaged(struct log *log, uint64_t length)
-{
-    int found;
-    bpcn_status status = find_witness(log, length, &found);
-    if (status == BPCN_OK && found)
-        return damaged(log, "it is damaged, and others follow that were written after it was safe");
+    struct tail tail = {.records = log->records, .end = log->end};
+    if (!log->seal.open && log->end < log->seal.length)
+        return fail_record(log, "it was damaged after the file had been closed");
+    if (found == FOUND_FLIPPED)
+        return fail_record(log, "one bit of it is wrong, which no crash leaves behind");
+    bpcn_status status = scan_headers(log, length, log->end, look, &tail);
+    if (status == BPCN_OK && tail.witness)
+        return fail_record(log, "it is damaged, and others follow that were written after it was safe");
+    if (status == BPCN_OK && log->seal.open && log->seal.doubtful)
+        return fail_record(log, "it is damaged, and so is a seal, which is only written to a file that is whole");
     log->dropped = length - log->end;
-    return status;
-}
-
-/* Reads the record at log->end. *whole is 0 when there is none there. *payload is the caller's to
-   free. */
-static bpcn_status read_record(struct log *log, uint64_t length, struct record *record, unsigned char **payload,
-                               int *whole)
-{
-    unsigned char header[RECORD_BYTES];
-    size_t got, want;
-    uint32_t crc;
-    *whole = 0;
-    bpcn_status status = read_some(log, length, header, sizeof header, log->end, &got);
-    if (status != BPCN_OK || got < sizeof header || record_decode(header, log->salt, log->end, record, &crc) != 0)
-        return status;
-    uint64_t room = length - log->end - RECORD_BYTES;
-    if (record->bytes % 8 != 0)
-        return damaged(log, "its length is no multiple of 8");
-    if (room < RECORD_END_BYTES || record->bytes > room - RECORD_END_BYTES)
-        return BPCN_OK;
-    want = (size_t)record->bytes + RECORD_END_BYTES;
-    *payload = alloc_zeroed(1, want);
-    if (*payload == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    status = read_some(log, length, *payload, want, log->end + RECORD_BYTES, &got);
-    *whole = status == BPCN_OK && got == want &&
-             get64(*payload + record->bytes) == crc32c(crc, *payload, (size_t)record->bytes);
+    log->dropped_rows = tail.rows + !tail.headed; /* without a header it may be one */
     return status;
 }
 
@@ -242,44 +240,60 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
     const struct contents *contents = editing->contents;
     struct change change;
     const char *what;
+    uint64_t kept = get64(payload + record->bytes);
     if (record->sequence != log->records)
-        return damaged(log, "its sequence number is wrong");
+        return fail_record(log, "its sequence number is wrong");
     if (record->synced > log->records || record->synced < log->synced)
-        return damaged(log, "its count of synced records is wrong");
+        return fail_record(log, "its count of synced records is wrong");
     bpcn_status status = change_decode(contents->shard[0], record, payload, &change, &what);
     if (status != BPCN_OK)
-        return damaged(log, what);
+        return fail_record(log, what);
     if (change.known != NULL && log->version < VERSION_HOLES)
-        return damaged(log, "its row has holes, which the file's version does not know");
+        return fail_record(log, "its row has holes, which the file's version does not know");
     if (change.shard > contents->count || (change.shard == contents->count && !change.begin))
-        return damaged(log, "its shard has not begun");
+        return fail_record(log, "its shard has not begun");
     if (change.begin && change.shard < contents->count && contents->options.when_full != BPCN_RECYCLE)
-        return damaged(log, "its shard has begun before, and is not to begin anew");
-    status = repeat(editing, &change);
+        return fail_record(log, "its shard has begun before, and is not to begin anew");
+    status = log_repeat(editing, &change);
     if (status != BPCN_OK)
         return fail(status, "out of memory");
-    log->last = log->end;
-    log->end += RECORD_BYTES + record->bytes + RECORD_END_BYTES;
-    log->records++;
+    log_count(log, log->end + RECORD_BYTES + record->bytes + RECORD_END_BYTES, kept);
     log->synced = record->synced;
     return BPCN_OK;
+}
+
+/* A file that was closed must have what it then had; what follows was begun since. */
+static bpcn_status check_seal(const struct log *log, int *passed)
+{
+    const struct seal *seal = &log->seal;
+    if (*passed || log->end < seal->length)
+        return BPCN_OK;
+    *passed = log->end == seal->length && log->records == seal->records && log->sum == seal->sum;
+    return *passed ? BPCN_OK
+                   : fail(BPCN_CORRUPT,
+                          "the log is not the one that was sealed when the file was closed, with %llu records up to "
+                          "byte %llu",
+                          (unsigned long long)seal->records, (unsigned long long)seal->length);
 }
 
 bpcn_status log_replay(struct log *log, uint64_t length, struct contents *contents)
 {
     struct editing editing;
-    bpcn_status status = BPCN_OK;
-    int whole = 1;
+    enum found found = FOUND_WHOLE;
+    int passed = log->seal.open;
+    bpcn_status status = check_seal(log, &passed);
     if (editing_create(&editing, contents, NULL, NULL, 1) != 0)
         status = fail(BPCN_NO_MEMORY, "out of memory");
-    while (status == BPCN_OK && whole && log->end < length) {
+    while (status == BPCN_OK && found == FOUND_WHOLE && log->end < length) {
         struct record record;
-        unsigned char *payload = NULL;
-        status = read_record(log, length, &record, &payload, &whole);
-        if (status == BPCN_OK && whole)
+        unsigned char *payload;
+        status = scan_record(log, length, &record, &payload, &found);
+        if (status == BPCN_OK && found == FOUND_WHOLE)
             status = replay_record(log, &record, payload, &editing);
+        if (status == BPCN_OK && found == FOUND_WHOLE)
+            status = check_seal(log, &passed);
         free(payload);
     }
     editing_free(&editing);
-    return status == BPCN_OK && !whole ? torn_or_damaged(log, length) : status;
+    return status == BPCN_OK && found != FOUND_WHOLE ? torn_or_damaged(log, length, found) : status;
 }

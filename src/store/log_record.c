@@ -80,6 +80,15 @@ uint64_t change_bytes(const struct model *model, const struct change *change)
     return 8;
 }
 
+uint64_t record_most(const bpcn_options *o)
+{
+    uint64_t numbers = o->dim, note = 8 + BPCN_MAX_NOTE;
+    for (size_t l = 0; l < o->layers; l++)
+        numbers += (uint64_t)o->particles * o->hidden[l];
+    uint64_t row = 8 + 8 * (uint64_t)o->particles + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + o->dim);
+    return RECORD_BYTES + (row > note ? row : note) + RECORD_END_BYTES;
+}
+
 static int padding_is_zero(const unsigned char *payload, uint64_t used, uint64_t bytes)
 {
     for (uint64_t i = used; i < bytes; i++)

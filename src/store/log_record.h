@@ -22,6 +22,9 @@ int record_decode(const unsigned char in[RECORD_BYTES], uint32_t salt, uint64_t 
 /* Bytes of the payload that a change has. */
 uint64_t change_bytes(const struct model *model, const struct change *change);
 
+/* Bytes that no record of such a memory exceeds, if it is of one row. */
+uint64_t record_most(const bpcn_options *options);
+
 /* A record's payload (as read, checksum right; overwritten) as a change that points into it.
    BPCN_CORRUPT, with the reason in *what, when it cannot be one. */
 bpcn_status change_decode(const struct model *model, const struct record *record, unsigned char *payload,

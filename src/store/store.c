@@ -9,6 +9,7 @@
 #include "log.h"
 #include "log_record.h"
 #include "options.h"
+#include "store_read.h"
 #include "store_replace.h"
 #include "store_snapshot.h"
 #include "store_state.h"
@@ -18,13 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SMALLEST_LIMIT = 1 << 20 }; /* bytes of log below which no checkpoint is made by itself */
-
 struct store {
     struct place place;
     struct log log; /* with the open and locked file; fd = -1 for a reader */
     uint64_t generation;
-    uint64_t dropped;  /* bytes of the torn end that opening found */
+    uint64_t dropped; /* bytes of the torn end that opening found */
+    uint64_t dropped_rows;
     uint64_t replayed; /* records that opening repeated */
     uint64_t limit;    /* bytes of log that make a checkpoint happen */
     uint64_t asked;    /* for that; 0: as long as the snapshot */
@@ -38,125 +38,24 @@ struct store {
     size_t last_rows, last_shard; /* that it wrote, and where */
 };
 
-/* ---- reading a file, in whatever way it was opened */
-
-/* No sequence of records may lead to a state that no snapshot may hold. */
-static bpcn_status check_replayed(const struct contents *contents)
-{
-    char reason[256];
-    if (state_check(contents) == BPCN_OK)
-        return BPCN_OK;
-    snprintf(reason, sizeof reason, "%s", bpcn_error());
-    return fail(BPCN_CORRUPT, "the log leads to a state that cannot be: %s", reason);
-}
-
-/* Everything of an open file: contents, the log at its end, the header. */
-static bpcn_status read_all(struct log *log, const char *path, struct contents *contents, struct header *header)
-{
-    struct file_status is;
-    const struct file_ops *ops = log->file.ops;
-    log->path = path;
-    log->buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
-    if (log->buffer == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    if (ops->status(ops->context, log->file.fd, &is) != 0)
-        return fail_io("find", path);
-    if (!is.regular)
-        return fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
-    bpcn_status status = snapshot_header(&log->file, path, is.length, header);
-    if (status == BPCN_OK)
-        status = snapshot_read(&log->file, path, header, contents);
-    if (status != BPCN_OK)
-        return status;
-    log->version = header->version;
-    log->salt = header->salt;
-    log->start = log->end = header->snapshot;
-    status = log_replay(log, is.length, contents);
-    return status == BPCN_OK && log->records > 0 ? check_replayed(contents) : status;
-}
-
-static void fill_info(const struct header *header, uint64_t length, const struct log *log, bpcn_file_info *info)
-{
-    *info = (bpcn_file_info){.size = sizeof *info,
-                             .version = header->version,
-                             .generation = header->generation,
-                             .writes = header->writes,
-                             .forgets = header->forgets,
-                             .deletes = header->deletes,
-                             .note_bytes = header->note_bytes,
-                             .file_bytes = length,
-                             .snapshot_bytes = header->snapshot,
-                             .log_bytes = length - header->snapshot,
-                             .records = log->records,
-                             .dropped_bytes = log->dropped};
-}
-
-static bpcn_status open_to_read(const struct file_ops *ops, const char *path, struct file *file)
-{
-    if (file_open(file, ops, path, O_RDONLY | O_NONBLOCK, 0) != 0)
-        return fail_io("open", path);
-    return BPCN_OK;
-}
-
-bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options)
-{
-    struct file_status is;
-    struct header header;
-    struct log none = {0};
-    bpcn_status status = open_to_read(ops, path, &none.file);
-    if (status != BPCN_OK)
-        return status;
-    if (ops->status(ops->context, none.file.fd, &is) != 0)
-        status = fail_io("find", path);
-    else if (!is.regular)
-        status = fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
-    else
-        status = snapshot_header(&none.file, path, is.length, &header);
-    file_close(&none.file);
-    if (status != BPCN_OK)
-        return status;
-    fill_info(&header, is.length, &none, info);
-    *options = header.options;
-    return BPCN_OK;
-}
-
-bpcn_status store_load(const struct file_ops *ops, const char *path, struct contents *contents, bpcn_file_info *info)
-{
-    struct header header;
-    struct log log = {.file = {ops, -1}};
-    *contents = (struct contents){.count = 0};
-    bpcn_status status = open_to_read(ops, path, &log.file);
-    if (status == BPCN_OK)
-        status = read_all(&log, path, contents, &header);
-    file_close(&log.file);
-    free(log.buffer);
-    if (status != BPCN_OK) {
-        contents_free(contents);
-        return status;
-    }
-    if (info != NULL) {
-        state_header(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
-        header.version = log.version;
-        header.snapshot = log.start;
-        fill_info(&header, log.end + log.dropped, &log, info);
-    }
-    return BPCN_OK;
-}
-
 bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path)
 {
     struct place place;
     struct header header;
     struct file old = {ops, -1}, file = {ops, -1};
+    struct file_status is;
     int moved;
     bpcn_status status = place_find(path, &place);
     if (status == BPCN_OK && state_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
+    if (status == BPCN_OK && ops->find(ops->context, place.path, &is) == 0 && !is.regular)
+        return fail(BPCN_INVALID, "%s is not a file: it is not replaced by one", path);
     if (status == BPCN_OK)
         status = place_lock(ops, &place, O_RDONLY, &old);
     if (status != BPCN_OK)
         return status;
     status = place_replace(&place, &old, contents, 0, &file, &header, &moved);
+    status = place_explain(ops, &place, contents, "write", status);
     file_close(&file);
     file_close(&old);
     return status;
@@ -168,6 +67,29 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
 static bpcn_status check_changed(const struct store *store, const struct contents *contents)
 {
     return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
+}
+
+/* Where the disk is small, the log is folded while a new file still fits beside it: half of what that leaves free is
+   for the log. Where none fits the log is all there is, and has what there is. */
+static void set_limit(struct store *store, uint64_t snapshot)
+{
+    uint64_t there, bytes = store->log.end - store->log.start;
+    const struct file_ops *ops = store->log.file.ops;
+    store->limit = log_limit(snapshot, store->asked);
+    if (store->asked > 0 || store->read_only || ops->room(ops->context, store->place.folder, &there) != 0)
+        return;
+    if (there > snapshot && bytes + (there - snapshot) / 2 < store->limit)
+        store->limit = bytes + (there - snapshot) / 2;
+}
+
+static void checkpoint_when_due(struct store *store, const struct contents *contents)
+{
+    uint64_t bytes = store->log.end - store->log.start;
+    if (bytes < store->limit || store->limit == UINT64_MAX)
+        return;
+    uint64_t limit = store->limit;
+    if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
+        store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
 }
 
 bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change)
@@ -184,10 +106,9 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
             return BPCN_NUMERIC;
         store->suspect = store->everywhere = 0;
     }
-    if (contents->format > store->log.version) /* the log of a later version can hold what is to come */
-        status = store_checkpoint(store, contents);
-    if (status == BPCN_OK)
-        status = log_append(&store->log, contents->shard[0], change, &store->broken);
+    checkpoint_when_due(store, contents); /* a call of many rows does not make the log longer than others do */
+    status = log_append(&store->log, contents->shard[0], change, &store->broken);
+    status = place_explain(store->log.file.ops, &store->place, contents, "append to", status);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
@@ -248,24 +169,10 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     *contents = before;
     store->log.records = store->log.synced = store->handled = log.records;
     store->log.last = log.last;
+    store->log.sum = log.sum;
     store->suspect = store->everywhere = 0;
     store->broken = 0;
     return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
-}
-
-static void set_limit(struct store *store, uint64_t snapshot)
-{
-    store->limit = store->asked > 0 ? store->asked : snapshot > SMALLEST_LIMIT ? snapshot : SMALLEST_LIMIT;
-}
-
-static void checkpoint_when_due(struct store *store, const struct contents *contents)
-{
-    uint64_t bytes = store->log.end - store->log.start;
-    if (bytes < store->limit || store->limit == UINT64_MAX)
-        return;
-    uint64_t limit = store->limit;
-    if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
-        store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
 }
 
 bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
@@ -288,6 +195,20 @@ bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_st
     return status;
 }
 
+/* The empty log of a new file. */
+static void begin_log(struct log *log, struct file file, const struct header *header)
+{
+    *log = (struct log){.file = file,
+                        .path = log->path,
+                        .buffer = log->buffer,
+                        .version = header->version,
+                        .salt = header->salt,
+                        .start = header->snapshot,
+                        .end = header->snapshot,
+                        .last = header->snapshot,
+                        .seal = seal_first(header->snapshot)};
+}
+
 bpcn_status store_checkpoint(struct store *store, const struct contents *contents)
 {
     struct file file;
@@ -303,14 +224,12 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     status = place_replace(&store->place, &store->log.file, contents, store->generation + 1, &file, &header, &moved);
     if (status != BPCN_OK) {
         store->broken |= moved; /* what we hold open may be at the path no more */
-        return status;
+        return place_explain(store->log.file.ops, &store->place, contents, "fold the log of", status);
     }
     file_close(&store->log.file);
-    store->log.file = file;
-    store->log.version = header.version;
-    store->log.salt = header.salt;
-    store->log.start = store->log.end = store->log.last = header.snapshot;
-    store->log.records = store->log.synced = store->handled = 0;
+    begin_log(&store->log, file, &header);
+    store->handled = 0;
+    store->suspect = store->everywhere = 0; /* the state was looked at */
     store->generation++;
     set_limit(store, header.snapshot);
     return BPCN_OK;
@@ -321,8 +240,11 @@ bpcn_status store_close(struct store *store)
     bpcn_status status = BPCN_OK;
     if (store == NULL)
         return BPCN_OK;
-    if (!store->read_only && !store->broken)
+    if (!store->read_only && !store->broken) {
         status = store_sync(store);
+        if (status == BPCN_OK)
+            status = log_seal(&store->log); /* after the sync: what a seal says must be durable before it */
+    }
     file_close(&store->log.file);
     free(store->log.buffer);
     free(store);
@@ -359,20 +281,24 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
     if (status != BPCN_OK)
         return status;
     store->made = 1;
-    store->log.file = file;
-    store->log.version = header->version;
-    store->log.salt = header->salt;
-    store->log.start = store->log.end = header->snapshot;
+    begin_log(&store->log, file, header);
     return BPCN_OK;
 }
 
-/* Makes the file what the memory is: without the torn end, and durable as far as it was read. */
+/* Makes the file what the memory is: without the torn end, and durable as far as it was read. A file that is not just
+   as it was closed, or of which a crash tore a seal, is open from now on; of the two seals only one is ever undecided.
+ */
 static bpcn_status recover(struct log *log)
 {
+    const struct seal *seal = &log->seal;
+    int as_closed = !seal->open && log->dropped == 0 && log->end == seal->length;
     if (log->dropped > 0 && log_cut(log, log->end) != 0)
         return fail_io("cut the torn end off", log->path);
-    if (log->records > 0 && file_sync(&log->file) != 0)
+    if ((log->records > 0 || seal->epoch > FIRST_EPOCH) && file_sync(&log->file) != 0)
         return fail_io("sync", log->path);
+    if (seal->epoch > 0 && (seal->doubtful || (!seal->open && !as_closed)) &&
+        (log_unseal(log) != 0 || file_sync(&log->file) != 0))
+        return fail_io("open the seal of", log->path);
     log->synced = log->records;
     return BPCN_OK;
 }
@@ -397,13 +323,11 @@ static bpcn_status open_to_write(struct store *store, const struct file_ops *ops
     return status;
 }
 
-static bpcn_status open_only_to_read(struct store *store, const struct file_ops *ops, struct contents *contents,
-                                     struct header *header)
+static bpcn_status give_up(struct store *store, struct contents *contents, bpcn_status status)
 {
-    bpcn_status status = open_to_read(ops, store->place.path, &store->log.file);
-    if (status == BPCN_OK)
-        status = read_all(&store->log, store->place.path, contents, header);
-    file_close(&store->log.file); /* the memory is as it was now, whatever a writer does next */
+    store->broken = 1; /* nothing of it is to be synced */
+    store_close(store);
+    contents_free(contents);
     return status;
 }
 
@@ -421,22 +345,23 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->read_only = options->read_only;
     bpcn_status status = place_find(path, &store->place);
     if (status == BPCN_OK)
-        status = options->read_only ? open_only_to_read(store, ops, contents, &header)
+        status = options->read_only ? read_unlocked(ops, store->place.path, &store->log, contents, &header)
                                     : open_to_write(store, ops, options->create, contents, &header);
-    if (status != BPCN_OK) {
-        store->broken = 1; /* nothing of it is to be synced */
-        store_close(store);
-        contents_free(contents);
-        return status;
-    }
+    if (status != BPCN_OK)
+        return give_up(store, contents, status);
     store->generation = header.generation;
     store->sync = options->sync;
     store->replayed = store->handled = store->log.records;
     store->dropped = store->log.dropped;
+    store->dropped_rows = store->log.dropped_rows;
     store->asked = options->checkpoint_bytes;
     set_limit(store, header.snapshot);
     if (options->threads > 0)
         contents->options.threads = options->threads;
+    if (!store->read_only && store->log.version < STORE_VERSION) /* an older file becomes one that can be sealed */
+        status = store_checkpoint(store, contents);
+    if (status != BPCN_OK)
+        return give_up(store, contents, status);
     *opened = store;
     return BPCN_OK;
 }
@@ -447,7 +372,8 @@ void store_info(const struct store *store, const struct contents *contents, bpcn
     state_header(contents, store->generation, &header);
     header.version = store->log.version;
     header.snapshot = store->log.start;
-    fill_info(&header, store->log.end, &store->log, info);
+    fill_info(&header, store->log.end, &store->log, store->asked, info);
     info->replayed = store->replayed;
     info->dropped_bytes = store->dropped;
+    info->dropped_rows = store->dropped_rows;
 }

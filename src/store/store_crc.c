@@ -67,3 +67,18 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t n)
     return crc32c_plain(crc, bytes, n);
 }
 #endif
+
+/* The checksum is linear: a bit changes it in the same way whatever the others are, and by how many bytes follow. */
+uint64_t crc32c_flipped(uint32_t difference, size_t n)
+{
+    uint32_t change[8];
+    for (unsigned bit = 0; bit < 8; bit++)
+        change[bit] = table[1u << bit];
+    for (size_t at = n; at-- > 0;)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            if (change[bit] == difference)
+                return 8 * (uint64_t)at + bit;
+            change[bit] = change[bit] >> 8 ^ table[change[bit] & 0xff];
+        }
+    return UINT64_MAX;
+}

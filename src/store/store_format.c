@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "options.h"
+#include "seal.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 
@@ -175,7 +176,7 @@ static uint64_t add_times(uint64_t sum, uint64_t times, uint64_t each, uint64_t 
 static uint64_t snapshot_length(const struct header *header, uint64_t most)
 {
     struct section s;
-    uint64_t first = sections_shared(header), shared = HEADER_BYTES, weights = 0, each = 0;
+    uint64_t first = sections_shared(header), shared = sections_at(header), weights = 0, each = 0;
     for (uint64_t i = 0; i < first + 2 + 2 * (uint64_t)header->options.layers; i++) {
         section_describe(header, i, &s);
         *(i < first ? &shared : i == first ? &weights : &each) += section_length(&s);
@@ -184,11 +185,26 @@ static uint64_t snapshot_length(const struct header *header, uint64_t most)
     return shard == 0 ? 0 : add_times(shared, header->shards, shard, most);
 }
 
+uint64_t sections_at(const struct header *header)
+{
+    return HEADER_BYTES + (header->version < 3 ? 0 : SEALS * SEAL_BYTES);
+}
+
+uint64_t snapshot_most(const struct header *header)
+{
+    struct header full = *header;
+    full.shards = full.options.shards;
+    full.note_bytes = BPCN_MAX_NOTE;
+    uint64_t bytes = snapshot_length(&full, UINT64_MAX / 4);
+    return bytes > 0 ? bytes : UINT64_MAX;
+}
+
 /* ---- the header */
 
 void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
 {
     const bpcn_options *o = &header->options;
+    header->version = STORE_VERSION;
     header->snapshot = snapshot_length(header, UINT64_MAX);
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
@@ -219,7 +235,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     put32(out + AT_NOTE_BYTES, (uint32_t)header->note_bytes);
     for (size_t l = 0; l < o->layers; l++)
         put32(out + AT_HIDDEN + 4 * l, (uint32_t)o->hidden[l]);
-    if (header->version > 1) {
+    if (has_shards(o)) {
         put32(out + AT_SHARDS, (uint32_t)o->shards);
         put32(out + AT_BEGUN, (uint32_t)header->shards);
         put32(out + AT_SHARD_ROWS, (uint32_t)o->shard_rows);
@@ -260,6 +276,15 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     return BPCN_OK;
 }
 
+/* Whether the header has fields of shards: in version 3, where they are not all zero. */
+static int says_shards(const unsigned char *bytes)
+{
+    uint32_t version = get32(bytes + AT_VERSION), said = 0;
+    for (size_t at = AT_SHARDS; at < AT_RESERVED; at += 4)
+        said |= get32(bytes + at);
+    return version == 2 || (version > 2 && said != 0);
+}
+
 static void decode_options(const unsigned char *bytes, bpcn_options *o)
 {
     bpcn_options_default(o, sizeof *o);
@@ -281,7 +306,7 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
     uint64_t steps = get64(bytes + AT_ADAM_STEPS), rounds = get64(bytes + AT_ROUNDS);
     o->adam_steps = steps <= SIZE_MAX ? (size_t)steps : 0; /* 0 is refused */
     o->rounds = rounds <= SIZE_MAX ? (size_t)rounds : 0;
-    if (get32(bytes + AT_VERSION) > 1) {
+    if (says_shards(bytes)) {
         o->shards = get32(bytes + AT_SHARDS);
         o->shard_rows = get32(bytes + AT_SHARD_ROWS);
         o->when_full = (bpcn_when_full)get32(bytes + AT_WHEN_FULL);
@@ -307,8 +332,8 @@ static bpcn_status check_fixed(const unsigned char *bytes)
                         (unsigned long)layers);
     bpcn_options options;
     decode_options(bytes, &options);
-    if (get32(bytes + AT_VERSION) == 2 && !has_shards(&options))
-        return fail(BPCN_CORRUPT, "the header is wrong: it has version 2, but a memory of one shard is of version 1");
+    if (says_shards(bytes) && !has_shards(&options))
+        return fail(BPCN_CORRUPT, "the header is wrong: it speaks of shards, but they do not matter to its memory");
     for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
@@ -376,7 +401,7 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .writes = get64(bytes + AT_WRITES),
                          .forgets = get64(bytes + AT_FORGETS),
                          .deletes = get64(bytes + AT_DELETES),
-                         .shards = get32(bytes + AT_VERSION) > 1 ? get32(bytes + AT_BEGUN) : 1,
+                         .shards = says_shards(bytes) ? get32(bytes + AT_BEGUN) : 1,
                          .note_bytes = get32(bytes + AT_NOTE_BYTES),
                          .salt = get32(bytes + AT_CHECKSUM)};
     decode_options(bytes, &h->options);

@@ -12,7 +12,7 @@
     "BPCN\r\n\x1a" /* no text file begins so, and a transfer as text breaks it */
 
 enum {
-    STORE_VERSION = 3,  /* see version_of */
+    STORE_VERSION = 3,  /* the one that is written; see sections_at */
     VERSION_HOLES = 3,  /* the first whose log may hold rows with holes */
     STORE_FEATURES = 0, /* required-feature bits that this version knows */
     MAGIC_BYTES = 8,
@@ -22,7 +22,7 @@ enum {
 };
 
 struct header {
-    uint32_t version;
+    uint32_t version;     /* of the format */
     bpcn_options options; /* threads is not kept */
     uint64_t snapshot;    /* bytes of header and sections: where the log begins */
     uint64_t generation;  /* how many snapshots went before */
@@ -50,12 +50,19 @@ struct section {
     uint64_t bytes;                /* of the payload before it is padded */
 };
 
-/* Sets snapshot and salt too. */
+/* As of STORE_VERSION. Sets version, snapshot and salt too. */
 void header_encode(struct header *header, unsigned char out[HEADER_BYTES]);
 
 /* Decodes the `got` bytes that a file of `length` begins with, and refuses whatever does not make
    sense or does not fit the length. */
 bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t length, struct header *header);
+
+/* Where the sections begin: in version 3 there are two seals before them (seal.h). */
+uint64_t sections_at(const struct header *header);
+
+/* Bytes of header and sections when all shards have begun and the note is as long as can be: UINT64_MAX when no file
+   holds them. */
+uint64_t snapshot_most(const struct header *header);
 
 /* How many sections there are; section number `index` (its offset is left alone). */
 uint64_t section_count(const struct header *header);
@@ -76,13 +83,6 @@ static inline int has_shards(const bpcn_options *options)
 {
     return options->shards > 1 || options->when_full != BPCN_BLUR || options->first_shard > 0 ||
            options->shard_step > 1;
-}
-
-/* The version of a file of such a memory that need not have a later one: 1 for one shard, the same bytes as before
-   there were shards, else 2. */
-static inline uint32_t version_of(const bpcn_options *options)
-{
-    return has_shards(options) ? 2 : 1;
 }
 
 /* "the mean of particle 0, layer 2 (section at byte 1536)" into text; without the place when the

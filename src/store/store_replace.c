@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "store_snapshot.h"
+#include "store_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,9 +160,28 @@ bpcn_status place_replace(const struct place *place, const struct file *old, con
     if (status == BPCN_OK && file_sync_folder(ops, place->folder) != 0)
         status = fail_io("sync", place->folder);
     if (status != BPCN_OK) {
+        int reason = errno;
         if (!*moved)
             ops->remove(ops->context, place->temporary);
         file_close(file);
+        errno = reason;
     }
     return status;
+}
+
+bpcn_status place_explain(const struct file_ops *ops, const struct place *place, const struct contents *contents,
+                          const char *what, bpcn_status status)
+{
+    unsigned char bytes[HEADER_BYTES];
+    struct header header;
+    uint64_t there;
+    if (status != BPCN_IO || (errno != ENOSPC && errno != EDQUOT) ||
+        ops->room(ops->context, place->folder, &there) != 0)
+        return status;
+    state_header(contents, 0, &header);
+    header_encode(&header, bytes);
+    return fail(BPCN_IO,
+                "cannot %s %s: the disk is full. A new file of %llu bytes must fit beside the old one, and %llu bytes "
+                "are free",
+                what, place->path, (unsigned long long)header.snapshot, (unsigned long long)there);
 }

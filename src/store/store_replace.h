@@ -27,6 +27,11 @@ bpcn_status place_lock(const struct file_ops *ops, const struct place *place, in
 bpcn_status place_replace(const struct place *place, const struct file *old, const struct contents *contents,
                           uint64_t generation, struct file *file, struct header *header, int *moved);
 
+/* After a failure to write or replace a file: if the disk was full (errno), a sentence that says what is needed.
+   Otherwise the status, and the sentence there is. */
+bpcn_status place_explain(const struct file_ops *ops, const struct place *place, const struct contents *contents,
+                          const char *what, bpcn_status status);
+
 /* Removes what a crash during place_replace left behind, if anything. */
 void place_clean(const struct file_ops *ops, const struct place *place);
 

@@ -5,6 +5,7 @@
 #include "alloc.h"
 #include "core.h"
 #include "error.h"
+#include "seal.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "store_state.h"
@@ -113,6 +114,14 @@ static bpcn_status section_write(struct pass *pass, const struct contents *conte
     return BPCN_OK;
 }
 
+static int write_seals(const struct file *file, const struct header *header)
+{
+    unsigned char bytes[SEALS * SEAL_BYTES];
+    struct seal first = seal_first(header->snapshot);
+    seals_encode(&first, header->salt, bytes);
+    return file_write(file, bytes, sizeof bytes, HEADER_BYTES);
+}
+
 bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file,
                            const char *path, struct header *header)
 {
@@ -121,9 +130,9 @@ bpcn_status snapshot_write(const struct contents *contents, uint64_t generation,
     state_header(contents, generation, header);
     header_encode(header, bytes);
     bpcn_status status = pass_create(&pass) == 0 ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
-    if (status == BPCN_OK && file_write(file, bytes, sizeof bytes, 0) != 0)
+    if (status == BPCN_OK && (file_write(file, bytes, sizeof bytes, 0) != 0 || write_seals(file, header) != 0))
         status = fail_io("write", path);
-    struct section section = {.offset = HEADER_BYTES};
+    struct section section = {.offset = sections_at(header)};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
         status = section_write(&pass, contents, &section);
@@ -200,6 +209,19 @@ static bpcn_status section_read(struct pass *pass, struct contents *contents, co
     return status;
 }
 
+bpcn_status snapshot_seal(const struct file *file, const char *path, const struct header *header, struct seal *seal)
+{
+    unsigned char bytes[SEALS * SEAL_BYTES];
+    *seal = (struct seal){.open = 1};
+    if (header->version < 3)
+        return BPCN_OK;
+    bpcn_status status = read_exactly(file, path, bytes, sizeof bytes, HEADER_BYTES);
+    if (status == BPCN_OK && seals_decode(bytes, header->salt, seal) != 0)
+        return fail(BPCN_CORRUPT, "both seals (at bytes %d and %d) are damaged", HEADER_BYTES,
+                    HEADER_BYTES + SEAL_BYTES);
+    return status;
+}
+
 bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t length, struct header *header)
 {
     unsigned char bytes[HEADER_BYTES];
@@ -227,17 +249,27 @@ static int allocate(struct contents *contents, const struct header *header)
 bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
                           struct contents *contents)
 {
+    return snapshot_salvage(file, path, header, contents, NULL, NULL);
+}
+
+bpcn_status snapshot_salvage(const struct file *file, const char *path, const struct header *header,
+                             struct contents *contents, void (*bad)(void *user, const struct section *section),
+                             void *user)
+{
     struct pass pass = {.file = file, .path = path, .header = header};
     bpcn_status status =
         allocate(contents, header) == 0 && pass_create(&pass) == 0 ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
-    contents->format = header->version > version_of(&header->options) ? header->version : 0;
     contents->writes = header->writes;
     contents->forgets = header->forgets;
     contents->deletes = header->deletes;
-    struct section section = {.offset = HEADER_BYTES};
+    struct section section = {.offset = sections_at(header)};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
         status = section_read(&pass, contents, &section);
+        if (status != BPCN_OK && bad != NULL) {
+            bad(user, &section);
+            status = BPCN_OK;
+        }
         section.offset += section_length(&section);
     }
     if (status == BPCN_OK && !has_shards(&header->options)) { /* the one shard's are the memory's */

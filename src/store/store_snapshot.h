@@ -4,6 +4,7 @@
 
 #include "file.h"
 #include "contents.h"
+#include "seal.h"
 #include "store_format.h"
 
 /* Writes the memory from the file's first byte on, and tells the header. Fails with a sentence. */
@@ -13,10 +14,19 @@ bpcn_status snapshot_write(const struct contents *contents, uint64_t generation,
 /* Reads and checks the header of a file of the given length. */
 bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t length, struct header *header);
 
+/* The seal that counts; in a file of version 1 or 2, which has none, one that says "open". */
+bpcn_status snapshot_seal(const struct file *file, const char *path, const struct header *header, struct seal *seal);
+
 /* Fills contents->model and contents->note from the file; after a failure they may be half filled,
    and are the caller's to free. */
 bpcn_status snapshot_read(const struct file *file, const char *path, const struct header *header,
                           struct contents *contents);
+
+/* The same of a damaged file: every section that cannot be read is told, with the reason in bpcn_error, and left as it
+   may be. With bad = NULL the first one is a failure. */
+bpcn_status snapshot_salvage(const struct file *file, const char *path, const struct header *header,
+                             struct contents *contents, void (*bad)(void *user, const struct section *section),
+                             void *user);
 
 /* BPCN_IO with "cannot <what> <path>: <errno in words>". */
 bpcn_status fail_io(const char *what, const char *path);

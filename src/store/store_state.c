@@ -15,8 +15,7 @@ static const uint64_t most_count = UINT64_C(1) << 62; /* far from overflowing */
 
 void state_header(const struct contents *contents, uint64_t generation, struct header *header)
 {
-    uint32_t least = version_of(&contents->options);
-    *header = (struct header){.version = contents->format > least ? contents->format : least,
+    *header = (struct header){.version = STORE_VERSION,
                               .options = contents->options,
                               .generation = generation,
                               .writes = contents->writes,

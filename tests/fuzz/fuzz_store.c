@@ -1,12 +1,14 @@
 /*
  * The loader and the log under any bytes. The mutator puts checksums and redundant fields right
  * again, most of the time, so that what lies behind them is reached. What loads must be a sound
- * state; opened to be written, changed and closed, it must load again to the same state.
+ * state; opened to be written, changed and closed, it must load again to the same state. Whatever it is, recovering it
+ * ends with a sound state or a refusal.
  */
 #include "../store_image.h"
 
 #include "log_record.h"
 #include "handle.h"
+#include "seal.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "store_format.h"
@@ -45,7 +47,7 @@ static uint32_t sum_of(const bpcn_memory *memory)
 }
 
 /* Opens a copy to be written, forgets a little, and compares what was closed with what loads. */
-static void use(const uint8_t *data, size_t size, uint32_t loaded)
+static void use(const uint8_t *data, size_t size, uint32_t loaded, uint32_t version)
 {
     struct image image = {0};
     bpcn_open_options how;
@@ -56,17 +58,35 @@ static void use(const uint8_t *data, size_t size, uint32_t loaded)
     image.length = size;
     struct file_ops ops = image_ops(&image);
     how.threads = 1;
-    require(memory_open(&ops, "image", &how, &memory) == BPCN_OK);
+    bpcn_status opened = memory_open(&ops, "image", &how, &memory);
+    if (version < STORE_VERSION) { /* it would be replaced, which an image cannot be */
+        require(opened == BPCN_IO);
+        free(image.bytes);
+        return;
+    }
+    require(opened == BPCN_OK);
     require(sum_of(memory) == loaded);
     require(bpcn_memory_set_note(memory, "fuzz", 4) == BPCN_OK);
     bpcn_status status = bpcn_memory_forget(memory, 0.5);
     uint32_t sum = sum_of(memory);
     require(bpcn_memory_close(memory) == BPCN_OK);
-    bpcn_status again = memory_load(&ops, "image", &memory, NULL);
-    require(again == BPCN_OK);
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_status again = memory_load(&ops, "image", &memory, &info);
+    require(again == BPCN_OK && info.sealed);
     require(status == BPCN_OK && sum_of(memory) == sum);
     bpcn_memory_free(memory);
     free(image.bytes);
+}
+
+/* There is no place for a new file in an image: to have failed for that is to have read all that can be. */
+static void recover(const struct file_ops *ops, const uint8_t *data, size_t size)
+{
+    struct header header;
+    bpcn_recovery report = {.size = sizeof report};
+    if (header_decode(data, size, UINT64_MAX / 4, &header) == BPCN_OK && header.snapshot > 1 << 24)
+        return; /* more than there is time for */
+    bpcn_status status = store_salvage(ops, "image", "image.bpcn-new", &report);
+    require(status == BPCN_IO || status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct file_ops ops = image_ops(&image);
     bpcn_memory *memory = NULL;
     bpcn_file_info info = {.size = sizeof info};
+    recover(&ops, data, size);
     bpcn_status status = memory_load(&ops, "image", &memory, &info);
     require((memory != NULL) == (status == BPCN_OK));
     if (status != BPCN_OK)
@@ -82,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(state_check(&memory->contents) == BPCN_OK && info.file_bytes == size);
     uint32_t sum = sum_of(memory);
     bpcn_memory_free(memory);
-    use(data, size, sum);
+    use(data, size, sum, info.version);
     return 0;
 }
 
@@ -113,7 +134,7 @@ static int repair_header(uint8_t *data, size_t size, struct header *header, uint
     if (rather(random)) {
         struct header same = *header;
         header_encode(&same, scratch);
-        put64(data + 24, same.snapshot);
+        put64(data + 24, same.snapshot - (header->version < 3 ? SEALS * SEAL_BYTES : 0));
         put32(data + 508, crc32c(0, data, 508));
     }
     return header_decode(data, size, size, header) == BPCN_OK;
@@ -145,8 +166,24 @@ static void repair_section(uint8_t *data, const struct section *s, const struct 
     put32(head + 60, crc32c(crc, table, (size_t)section_table(s)));
 }
 
-/* Records one after the other to the end, of whatever lengths they give. */
-static void repair_log(uint8_t *data, size_t size, const struct header *header, uint64_t *random)
+/* A seal of what the log now is, or only the checksums of those there are. */
+static void repair_seals(uint8_t *data, const struct header *header, const struct seal *now, uint64_t *random)
+{
+    uint8_t salt[4], *slots = data + HEADER_BYTES;
+    put32(salt, header->salt);
+    if (header->version < 3)
+        return;
+    for (int i = 0; i < SEALS; i++, slots += SEAL_BYTES)
+        if (rather(random)) {
+            memset(slots + 64, 0, SEAL_BYTES - 64);
+            put32(slots + 60, crc32c(crc32c(0, salt, 4), slots, 60));
+        }
+    if (next(random) % 2 == 0)
+        seal_encode(now, header->salt, data + seal_offset(now));
+}
+
+/* Records one after the other to the end, of whatever lengths they give; *seal is what would seal them. */
+static void repair_log(uint8_t *data, size_t size, const struct header *header, struct seal *seal, uint64_t *random)
 {
     uint64_t at = header->snapshot, sequence = 0, synced = 0;
     while (at + RECORD_BYTES + RECORD_END_BYTES <= size) {
@@ -160,9 +197,12 @@ static void repair_log(uint8_t *data, size_t size, const struct header *header, 
         if (bytes > room)
             return;
         put64(data + at + RECORD_BYTES + bytes, crc32c(crc, data + at + RECORD_BYTES, (size_t)bytes));
+        seal->sum = crc32c(seal->sum, data + at + RECORD_BYTES + bytes, RECORD_END_BYTES);
         synced = record.synced;
         sequence++;
         at += RECORD_BYTES + bytes + RECORD_END_BYTES;
+        seal->records = sequence;
+        seal->length = at;
         if (bytes % 8 != 0)
             return;
     }
@@ -175,14 +215,17 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     size = LLVMFuzzerMutate(data, size, most);
     if (!rather(&random) || !repair_header(data, size, &header, &random))
         return size;
-    struct section s = {.offset = HEADER_BYTES};
+    struct section s = {.offset = sections_at(&header)};
     for (uint64_t i = 0; i < section_count(&header); i++) {
         section_describe(&header, i, &s);
         if (rather(&random))
             repair_section(data, &s, &header, &random);
         s.offset += section_length(&s);
     }
+    struct seal seal = {.epoch = 2 * (1 + next(&random) % 4), .length = header.snapshot};
     if (rather(&random))
-        repair_log(data, size, &header, &random);
+        repair_log(data, size, &header, &seal, &random);
+    if (rather(&random))
+        repair_seals(data, &header, &seal, &random);
     return size;
 }

@@ -1,0 +1,186 @@
+/* Checking, recovering and folding memory files. */
+#include "upkeep.h"
+
+#include "memfile.h"
+#include "parts.h"
+
+#include <sys/stat.h>
+
+/* Does something with every file of a folder, or with the one file. */
+static int each_file(const struct say *say, const char *path,
+                     int (*act)(const struct say *say, const char *path, bpcn_file_info *total), bpcn_file_info *total)
+{
+    struct memfile file;
+    char part[PATH_MOST + 64];
+    if (!memfile_is_folder(path))
+        return act(say, path, total);
+    int failed = memfile_open(say, path, TO_LOOK, &file); /* whether each has its place in the whole */
+    if (failed)
+        return failed;
+    for (size_t f = 0; !failed && f < file.folder->files; f++) {
+        part_path(file.folder, f, part, sizeof part);
+        failed = act(say, part, total);
+    }
+    memfile_close(&file);
+    return failed;
+}
+
+/* ---- check */
+
+static int check_file(const struct say *say, const char *path, bpcn_file_info *total)
+{
+    bpcn_file_info info = {.size = sizeof info};
+    bpcn_status status = bpcn_file_check(path, &info, NULL);
+    if (status != BPCN_OK)
+        return memfile_refuse(say, path, status);
+    if (info.dropped_bytes > 0)
+        say_result(say,
+                   "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
+                   "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
+                   path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
+                   info.dropped_rows == 1 ? "" : "s");
+    total->file_bytes += info.file_bytes;
+    total->records += info.records;
+    total->dropped_bytes += info.dropped_bytes;
+    total->dropped_rows += info.dropped_rows;
+    total->sealed = total->sealed && info.sealed;
+    total->version = info.version < total->version ? info.version : total->version;
+    return 0;
+}
+
+int upkeep_check(const struct say *say, const char *path)
+{
+    bpcn_file_info total = {.size = sizeof total, .sealed = 1, .version = UINT32_MAX};
+    int failed = each_file(say, path, check_file, &total);
+    if (failed)
+        return failed;
+    if (say->json) {
+        fputs("{\"file\":", stdout);
+        json_string(stdout, path);
+        printf(",\"sound\":%s,\"closed\":%s,\"bytes\":%llu,\"records\":%llu,\"dropped_bytes\":%llu,"
+               "\"dropped_rows\":%llu}\n",
+               total.dropped_bytes == 0 ? "true" : "false", total.sealed ? "true" : "false",
+               (unsigned long long)total.file_bytes, (unsigned long long)total.records,
+               (unsigned long long)total.dropped_bytes, (unsigned long long)total.dropped_rows);
+    }
+    if (total.dropped_bytes > 0)
+        return EXIT_REFUSED;
+    say_result(say, "%s: sound%s\n", path,
+               total.sealed        ? ""
+               : total.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
+                                   : " (not closed: a crash ended its writer, or one is at work)");
+    return EXIT_DONE;
+}
+
+/* ---- recover */
+
+static void tell_loss(void *user, const char *what)
+{
+    say_note(user, "%s", what);
+}
+
+static void recover_json(const char *from, const char *to, const bpcn_recovery *r)
+{
+    fputs("{\"file\":", stdout);
+    json_string(stdout, from);
+    fputs(",\"recovered\":", stdout);
+    json_string(stdout, to);
+    printf(",\"writes\":%llu,\"records\":%llu,\"rows\":%llu,\"mended\":%llu,\"lost_records\":%llu,\"shards\":%llu,"
+           "\"lost_shards\":%llu}\n",
+           (unsigned long long)r->writes, (unsigned long long)r->records, (unsigned long long)r->rows,
+           (unsigned long long)r->mended, (unsigned long long)r->lost_records, (unsigned long long)r->shards,
+           (unsigned long long)r->lost_shards);
+}
+
+int upkeep_recover(struct say *say, const char *from, const char *to)
+{
+    bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = say};
+    bpcn_status status = bpcn_file_recover(from, to, &r);
+    if (status != BPCN_OK) {
+        say_error(say, "%s: %s", from, bpcn_error());
+        return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
+    }
+    if (say->json)
+        recover_json(from, to, &r);
+    say_result(say, "%s: %llu rows written, %llu of them in whole records of the log", to, (unsigned long long)r.writes,
+               (unsigned long long)r.rows);
+    if (r.lost_shards > 0)
+        say_result(say, "; %llu of %llu shards lost", (unsigned long long)r.lost_shards, (unsigned long long)r.shards);
+    if (r.lost_records > 0)
+        say_result(say, "; %llu record%s of the log lost", (unsigned long long)r.lost_records,
+                   r.lost_records == 1 ? "" : "s");
+    say_result(say, r.lost_shards + r.lost_records + r.lost_note == 0 ? "; nothing is lost\n" : "\n");
+    return r.lost_shards + r.lost_records + r.lost_note == 0 ? EXIT_DONE : EXIT_REFUSED;
+}
+
+/* ---- compact */
+
+/* Opens a file, with what is to be told about it in *info. */
+static int open_file(const struct say *say, const char *path, int read_only, bpcn_memory **memory, bpcn_file_info *info)
+{
+    bpcn_open_options o;
+    bpcn_open_options_default(&o, sizeof o);
+    o.read_only = read_only;
+    bpcn_status status = bpcn_memory_open(path, &o, memory);
+    if (status == BPCN_OK)
+        status = bpcn_memory_get_file(*memory, info);
+    if (status != BPCN_OK)
+        return memfile_refuse(say, path, status);
+    memfile_tell_dropped(say, path, info->dropped_bytes, info->dropped_rows);
+    return 0;
+}
+
+static int fold_file(const struct say *say, const char *path, bpcn_file_info *total)
+{
+    bpcn_file_info before = {.size = sizeof before}, after = {.size = sizeof after};
+    bpcn_memory *memory = NULL;
+    int failed = open_file(say, path, 0, &memory, &before);
+    bpcn_status status = failed || before.log_bytes == 0 ? BPCN_OK : bpcn_memory_checkpoint(memory);
+    if (!failed && status == BPCN_OK)
+        status = bpcn_memory_get_file(memory, &after);
+    if (status != BPCN_OK)
+        failed = memfile_refuse(say, path, status);
+    if (bpcn_memory_close(memory) != BPCN_OK && !failed)
+        failed = memfile_refuse(say, path, BPCN_IO);
+    total->file_bytes += before.file_bytes;
+    total->log_bytes += before.log_bytes;
+    total->snapshot_bytes += after.file_bytes;
+    return failed;
+}
+
+/* The same to a new file, and the old one stays as it is. */
+static int fold_to(const struct say *say, const char *path, const char *to, bpcn_file_info *total)
+{
+    struct stat st;
+    bpcn_file_info after = {.size = sizeof after};
+    bpcn_memory *memory = NULL;
+    if (lstat(to, &st) == 0)
+        return say_error(say, "%s: already exists", to);
+    int failed = open_file(say, path, 1, &memory, total);
+    bpcn_status status = failed ? BPCN_OK : bpcn_memory_save(memory, to);
+    bpcn_memory_free(memory);
+    if (!failed && status == BPCN_OK)
+        status = bpcn_file_inspect(to, &after, NULL);
+    total->snapshot_bytes = after.file_bytes;
+    return status == BPCN_OK ? failed : memfile_refuse(say, to, status);
+}
+
+int upkeep_compact(const struct say *say, const char *path, const char *to)
+{
+    bpcn_file_info total = {.size = sizeof total};
+    if (to != NULL && memfile_is_folder(path))
+        return say_error(say, "%s: is a folder; take its files one by one", path);
+    int failed = to != NULL ? fold_to(say, path, to, &total) : each_file(say, path, fold_file, &total);
+    if (failed)
+        return failed;
+    const char *name = to != NULL ? to : path;
+    say_result(say, "%s: %s, it was %s with a log of %s\n", name, say_bytes(total.snapshot_bytes),
+               say_bytes(total.file_bytes), say_bytes(total.log_bytes));
+    if (say->json) {
+        fputs("{\"file\":", stdout);
+        json_string(stdout, name);
+        printf(",\"bytes_before\":%llu,\"bytes\":%llu}\n", (unsigned long long)total.file_bytes,
+               (unsigned long long)total.snapshot_bytes);
+    }
+    return EXIT_DONE;
+}

@@ -1,0 +1,17 @@
+/* Looking after memory files: whether they are sound, what is intact of them, and folding their logs. */
+#ifndef BPCN_CLI_UPKEEP_H
+#define BPCN_CLI_UPKEEP_H
+
+#include "say.h"
+
+/* Verifies everything, printing what is wrong and where: EXIT_DAMAGED when something is, EXIT_REFUSED when a crash left
+   something that was never finished. A file, or a folder of files. */
+int upkeep_check(const struct say *say, const char *path);
+
+/* Saves what is intact of a damaged file to a new one; EXIT_REFUSED when something is lost. */
+int upkeep_recover(struct say *say, const char *from, const char *to);
+
+/* Folds the log of a file or of all files of a folder, in its place or (to not NULL) to a new file. */
+int upkeep_compact(const struct say *say, const char *path, const char *to);
+
+#endif
