@@ -30,7 +30,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
 PLAIN_MODEL := $(patsubst %,src/model/%.c,masks model options sized)
-PER_PRECISION := src/math/sweep.c $(filter-out $(PLAIN_MODEL) src/ops/empty.c src/ops/familiarity.c src/ops/many.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
+PER_PRECISION := src/math/sweep.c $(filter-out $(PLAIN_MODEL) src/ops/empty.c src/ops/familiarity.c src/ops/many.c src/ops/mixing.c src/ops/views.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
@@ -130,7 +130,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference familiarity update write holes read prepared forget delete shards shards_read numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference familiarity update write holes typicality read prepared forget delete shards shards_read numerics \
           parts bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)

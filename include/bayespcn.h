@@ -91,6 +91,8 @@ BPCN_API const char *bpcn_error(void);
 #define BPCN_MAX_PARTICLES (1u << 16)
 #define BPCN_MAX_SHARDS (1u << 18)
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
+#define BPCN_MAX_SURPRISES 65536
+#define BPCN_MAX_VIEWS 64
 
 typedef enum bpcn_activation {
     BPCN_GELU = 0, /* x Phi(x), exact */
@@ -156,6 +158,15 @@ typedef struct bpcn_options {
     size_t first_shard;             /* of a part of a larger memory: shard k of it is number first_shard +
                                        k shard_step of the whole, and has that one's prior; default 0 */
     size_t shard_step;              /* 0 (default): 1. No number may be above 4294967295 */
+    size_t surprises;               /* of how many of the latest rows it is kept how surprising they were, for
+                                       bpcn_memory_typicality, 0 .. BPCN_MAX_SURPRISES; default 1024. 24 bytes each.
+                                       0 in memories from files of format version 1 or 2 */
+    size_t views;                   /* 0 (default), or for tables: so many ways to share rows out. Every row is written
+                                       once in each view, to one of its shards / views shards (a power of two, at
+                                       most 256): the one for the side of some random planes through 0 on which the
+                                       row lies, so that entries should vary about 0 by about 1. An answer is the
+                                       average over views: not one row that was written, but what rows like this one
+                                       have. All shards begin at once; when_full must be BPCN_BLUR */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -198,6 +209,7 @@ typedef struct bpcn_stats {
     size_t bytes_most;          /* what `bytes` will be when every shard has begun */
     size_t shards;              /* begun so far */
     size_t open_shard;          /* the one begun last */
+    size_t surprises;           /* kept so far, of options.surprises: see bpcn_memory_typicality */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
@@ -234,7 +246,11 @@ typedef struct bpcn_write_row {
     int converged;              /* 1 when the minimiser met its tolerance in every particle */
     bpcn_verdict verdict;       /* on the row before it was written, by the shard that it went to alone; the first one is new */
     double familiarity;         /* likewise: 0 .. 1 */
-    unsigned char reserved[16]; /* 0 */
+    double typicality;          /* of the row before it was written, see bpcn_memory_typicality; -1 where it was
+                                   not asked for: of several shards it is of one row in 5, with n of them of one
+                                   in 5 + n / 4 or so, because to ask them all takes longer than to write to one;
+                                   and the surprises of those rows are kept */
+    unsigned char reserved[8];  /* 0 */
 } bpcn_write_row;
 
 typedef struct bpcn_write_info {
@@ -282,7 +298,12 @@ typedef struct bpcn_read_options {
     size_t shards;            /* that a query is read in at most, of those that could have it by a quick
                                  look at all; the likeliest answers, where familiarity counts for up to
                                  a nat. 0 (default): 4. As many as there are, or more: all, without
-                                 the look */
+                                 the look. Of every view: those where the row most likely belongs, 8 by
+                                 default */
+    float *spread;            /* out: NULL (default), or room for n x dim: the standard deviation of every entry
+                                 of the answers, 0 where the entry is known. What shards and views differ by, and
+                                 the variance of each; of a memory without views the latter alone, which is too
+                                 little for rows that were never written */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
@@ -322,9 +343,21 @@ BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x
 
 /* Log posterior predictive density of n rows (of their known entries) with the most probable code
    of each: the measure of novelty. log_density [n]. Of several shards it is that of their mixture, weighed
-   by their rows, of which the few that explain a row best are looked at. */
+   by their rows, of which the few that explain a row best are looked at, and that to which the next row goes; if that
+   has yet to begin, it counts as one row. */
 BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
                                        double *log_density);
+
+/* How typical rows are of those written of late, typicality [n] from log_density [n] as bpcn_memory_score
+   gives it: (1 + rows kept that were at least as surprising before they were written) / (1 + rows kept), a
+   conformal p-value. Surprises are compared by how far they lie from the median of the latest 64 of rows that
+   met about as many rows in their shard, in units of the distance between their quartiles, because a network
+   that learns expects later rows better. As long as rows come in no particular order, about one in a hundred
+   has a typicality of 0.01 or less; docs/MODEL.md says how near to that it comes, and where it does not hold: rows
+   that know fewer entries than those written, drift, the rows with which a network runs full. 1 where there are fewer
+   than 8 such rows to compare with: for the first rows of a memory, or of its first few shards. */
+BPCN_API bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_density, size_t n,
+                                            double *typicality);
 
 /* The energy, -log p(x, h), of given rows and codes [n x code_dim] under the read objective, and
    its gradient over the codes (grad may be NULL); of several shards, of their mixture by their rows. */

@@ -72,6 +72,7 @@ bpcn_options small_options(void)
     o.sigma_x = 0.1;
     o.seed = 7;
     o.threads = 1;
+    o.surprises = 0; /* as before there were any */
     return o;
 }
 
@@ -187,6 +188,7 @@ uint32_t state_sum(const bpcn_memory *memory)
     sum = crc32c(sum, c->note, c->note_bytes);
     sum = crc32c(sum, c->rows, c->count * sizeof *c->rows);
     sum = crc32c(sum, c->begun, c->count * sizeof *c->begun);
+    sum = crc32c(sum, c->surprises.row, c->surprises.count * sizeof *c->surprises.row);
     for (size_t k = 0; k < c->count; k++)
         sum = shard_sum(sum, c->shard[k]);
     return sum;

@@ -28,7 +28,8 @@ static struct header header;
 static unsigned char sealed[SEALS * SEAL_BYTES]; /* the seals of the file, had it been closed */
 
 /* A file with a note, two particles and six records of every kind. Of the session with shards: with two of them in the
-   snapshot, and a third that begins in the log. With holes: they are in the first record's row. */
+   snapshot, and a third that begins in the log. Of the one with surprises: five are in the snapshot, of twelve rows.
+   With holes: they are in the first record's row. */
 static void make_good(unsigned long session, int holes)
 {
     session_choose(session);
@@ -42,7 +43,7 @@ static void make_good(unsigned long session, int holes)
     how.create = &o;
     how.threads = 1;
     REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
-    for (uint64_t i = 0; i < (session == 0 ? 1 : 3); i++)
+    for (uint64_t i = 0; i < (session == 0 ? 1 : session == 1 ? 3 : 12); i++)
         REQUIRE((holes ? write_holes : write_row)(memory, 100 + i) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
@@ -545,6 +546,23 @@ static void try_old_holes(void)
     refuse(BPCN_CORRUPT, "its row has holes, which the file's version does not know");
 }
 
+/* Five are kept. */
+static void try_surprises(void)
+{
+    size_t payload, write = (size_t)record_at[0] + RECORD_BYTES;
+    REQUIRE(header.surprises == 5);
+    refuse32(440, 65537, BPCN_CORRUPT, "surprises is 65537");
+    refuse32(440, 4, BPCN_CORRUPT, "5 surprises of 4 are kept");
+    refuse32(444, 6, BPCN_CORRUPT, "6 surprises of 5 are kept");
+    refuse32(444, 2, BPCN_CORRUPT, "bytes for a memory of");
+    refuse32(448, 1, BPCN_CORRUPT, "reserved byte 448");
+    section_at(1, &payload);
+    refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 1728): what is kept of row 0");
+    refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");
+    refuse_double(payload + 8 * 14, 1e301, "what is kept of row 4 cannot be");
+    refuse_bytes(write + 15, "\x7f", 1, "a number in it is not finite"); /* the surprise becomes huge */
+}
+
 /* ---- shards */
 
 static const uint64_t begins = UINT64_C(1) << 63;
@@ -565,7 +583,6 @@ static void try_shard_headers(void)
     refuse32(420, 3, BPCN_CORRUPT, "for a memory of");
     refuse32(424, 0, BPCN_CORRUPT, "shard_rows is 0");
     refuse32(428, 3, BPCN_CORRUPT, "when_full 3");
-    refuse32(440, 1, BPCN_CORRUPT, "reserved byte 440");
     refuse32(8, 1, BPCN_CORRUPT, "reserved byte 416"); /* version 1 has no shards */
     start();
     put32(file + 416, 1);
@@ -665,6 +682,9 @@ int main(int argc, char **argv)
     try_damage(every, &cut, &flipped);
     try_holes();
     try_old_holes();
+    make_good(2, 0);
+    try_damage(every, &cut, &flipped);
+    try_surprises();
     make_good(1, 0);
     try_damage(every, &cut, &flipped);
     try_shard_headers();

@@ -16,7 +16,7 @@ static unsigned chosen;
 
 void session_choose(unsigned long which)
 {
-    chosen = which % SESSIONS;
+    chosen = (unsigned)(which % SESSIONS);
 }
 
 bpcn_options session_options(void)
@@ -27,6 +27,8 @@ bpcn_options session_options(void)
     o.adam_steps = 5;
     if (chosen == 1)
         shard(&o);
+    if (chosen == 2)
+        o.surprises = 5;
     return o;
 }
 

@@ -63,8 +63,8 @@ rows() {
 # What is said of a row does not depend on how many shards were looked at, but for the evaluations that took; a write by
 # bpcn-mpi asks only the row's own shard whether it was known before.
 without_effort() {
-    sed '/"log_density"/!s/"familiarity":[^,]*,"novel":[^,]*,//; s/"evaluations":[0-9]*,//; s/"rate":[^,]*,//
-        s/"novel":[0-9]*,//; s/"fullness":[^,]*,//' "$1"
+    sed '/"log_density"/!s/"familiarity":[^,]*,"verdict":[^,]*,"novel":[^,]*,//; s/"evaluations":[0-9]*,//; s/"rate":[^,]*,//
+        s/"novel":[0-9]*,"known":[0-9]*,//; s/"fullness":[^,]*,//' "$1"
 }
 
 # what info says of the memory, whichever files it is in; fullness is of the last write, measured there

@@ -155,7 +155,7 @@ static void a_file_keeps_the_place_in_the_whole(void **state)
     assert_true(fd >= 0 && close(fd) == 0);
     assert_int_equal(bpcn_memory_save(one, path), BPCN_OK);
     assert_int_equal(bpcn_file_inspect(path, &info, &kept), BPCN_OK);
-    assert_int_equal(info.version, 2);
+    assert_int_equal(info.version, 3);
     assert_int_equal(kept.first_shard, 1);
     assert_int_equal(kept.shard_step, PARTS);
     assert_int_equal(bpcn_memory_save(written, path), BPCN_OK);

@@ -7,9 +7,10 @@
 #include "alloc.h"
 #include "checks.h"
 #include "error.h"
-#include "many.h"
 #include "masks.h"
 #include "options.h"
+#include "placing.h"
+#include "reads.h"
 #include "sized.h"
 
 #include <math.h>
@@ -99,8 +100,6 @@ static void from_real(void *copy, float *out, size_t entries)
         out[j] = (float)wide[j];
 }
 
-enum { DELETE_TRIES = 4 }; /* shards that a row is looked for in */
-
 /* ---- write */
 
 /* codes [particles x code_dim] of a change, as floats. */
@@ -111,22 +110,6 @@ static void report_codes(const struct model *model, const struct change *change,
     const double *wide = change->codes;
     for (size_t j = 0; j < entries; j++)
         out[j] = model->options.precision == BPCN_FLOAT64 ? (float)wide[j] : narrow[j];
-}
-
-/* How to write one row, in the model's precision, and to which shard. */
-static bpcn_status find_row(struct edit *edit, const void *x, const unsigned char *known, struct change *change,
-                            bpcn_write_row *row)
-{
-    size_t shard;
-    int begin;
-    bpcn_status status = contents_next(&edit->memory->contents, &shard, &begin);
-    if (status != BPCN_OK)
-        return status;
-    struct editor *editor = editing_of(&edit->editing, shard, begin);
-    status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
-    row->shard = change->shard = shard;
-    change->begin = begin;
-    return status;
 }
 
 /* Rows as struct change has them, one after the other. */
@@ -142,17 +125,17 @@ static bpcn_status write_each(struct edit *edit, const struct rows_to_write *row
     size_t dim = model->width[0], bytes = dim * real_size(model), entries = model->options.particles * model->code_dim;
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < rows->n; i++) {
-        struct change change;
+        struct placed placed;
         bpcn_write_row row;
         const unsigned char *known = rows->known ? rows->known + i * dim : NULL;
         int whole = known == NULL || memchr(known, 0, dim) == NULL;
-        status = find_row(edit, rows->x + i * bytes, whole ? NULL : known, &change, &row);
+        status = place_write(edit, rows->x + i * bytes, whole ? NULL : known, &placed, &row);
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->codes != NULL)
-            report_codes(model, &change, info->codes + i * entries);
+            report_codes(model, &placed.change[0], info->codes + i * entries);
         if (status == BPCN_OK)
-            status = edit_make(edit, &change);
+            status = place_make(edit, &placed);
         if (status == BPCN_OK) {
             info->written++;
             info->evaluations += row.evaluations;
@@ -226,43 +209,6 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
     return status;
 }
 
-/* The shards of a memory as reads want them. NULL: out of memory; to be freed. */
-static struct shard *all_shards(const bpcn_memory *m, struct team *team, struct many *many)
-{
-    struct shard *shard = alloc_zeroed(m->contents.count, sizeof *shard);
-    for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
-        shard[k] = shard_of(m, k);
-    *many = (struct many){shard, m->contents.count, m->contents.rows, team};
-    return shard;
-}
-
-/* From the shard that explains the row best of those that hold it. */
-static bpcn_status delete_row(struct edit *edit, const void *row)
-{
-    struct many many;
-    struct change change;
-    struct shard *shard = all_shards(edit->memory, edit->team, &many);
-    double *residual = alloc_zeroed(many.count, sizeof *residual);
-    bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK && many.count > 1)
-        status = many_screen(&many, 1, row, NULL, residual);
-    bpcn_status found = status;
-    for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
-        size_t best = 0;
-        for (size_t k = 1; k < many.count; k++)
-            best = residual[k] < residual[best] ? k : best;
-        struct editor *editor = editing_of(&edit->editing, best, 0);
-        found = editor ? edit->editing.core->find_delete(editor, row, &change) : BPCN_NO_MEMORY;
-        change.shard = best;
-        residual[best] = INFINITY;
-        if (found != BPCN_REFUSED)
-            break;
-    }
-    free(shard);
-    free(residual);
-    return found == BPCN_OK ? edit_make(edit, &change) : found;
-}
-
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 {
     struct edit edit;
@@ -271,8 +217,11 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
         status = edit_begin(&edit, memory, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
+    struct placed placed;
     void *copy, *row = to_real(shape_of(memory), x, shape_of(memory)->width[0], &copy);
-    status = row != NULL ? delete_row(&edit, row) : BPCN_NO_MEMORY;
+    status = row != NULL ? place_delete(&edit, row, &placed) : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = place_make(&edit, &placed);
     status = edit_end(&edit, status, NULL);
     free(copy);
     if (status == BPCN_NO_MEMORY)
@@ -286,27 +235,11 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 
 /* ---- read */
 
-/* In the one shard there is, or in the few that could have each row. */
-static bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct read_request *request)
-{
-    struct many many;
-    if (m->contents.count == 1) {
-        struct shard only = shard_of(m, 0);
-        return core_for(only.model)->read(&only, team, request);
-    }
-    struct shard *shard = all_shards(m, team, &many);
-    bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
-    request->info = request->info != NULL ? request->info : own;
-    bpcn_status status = shard && request->info ? many_read(&many, request) : BPCN_NO_MEMORY;
-    free(shard);
-    free(own);
-    return status;
-}
-
-/* answers or codes (or both NULL) are what is wanted of the read. */
+/* answers or codes are what is wanted of the read; neither: the densities alone. */
 static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                              const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
 {
+    int scored = answers == NULL && codes == NULL;
     const struct model *model = shape_of(m);
     size_t dim = model->width[0], entries = n * (answers ? dim : model->code_dim);
     struct read_request request = {.known = known, .n = n, .info = info};
@@ -315,14 +248,15 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     if (status != BPCN_OK)
         return status;
     request.query = to_real(model, x, n * dim, &copy);
-    if (answers != NULL || codes != NULL)
+    if (!scored)
         out = room_real(model, answers ? answers : codes, entries, &room);
     *(answers ? &request.answers : &request.codes) = out;
-    if (request.query == NULL || ((answers != NULL || codes != NULL) && out == NULL))
+    request.spread = answers ? request.options.spread : NULL;
+    if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {
         struct team *team = crew_borrow(m->crew);
-        status = read_shards(m, team, &request);
+        status = (scored ? read_shards_and_next : read_shards)(m, team, &request);
         crew_return(m->crew, team);
     }
     if (status == BPCN_OK)
@@ -365,11 +299,7 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
     if (info == NULL)
         return out_of_memory();
-    bpcn_read_options exact;
-    bpcn_read_options_default(&exact, sizeof exact);
-    exact.noise = 0;
-    if (memory->contents.options.minimizer == BPCN_LBFGS)
-        exact.objective = BPCN_OBJECTIVE_MARGINAL;
+    bpcn_read_options exact = density_options(memory);
     status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         log_density[i] = info[i].log_density;

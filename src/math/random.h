@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* What a stream is for; two numbers more tell particle and layer, or row and round, apart. */
-enum stream_purpose { STREAM_PRIOR = 1, STREAM_START = 2, STREAM_SAMPLE = 3, STREAM_RESAMPLE = 4, STREAM_SHARD = 5 };
+enum stream_purpose { STREAM_PRIOR = 1, STREAM_START = 2, STREAM_SAMPLE = 3, STREAM_RESAMPLE = 4, STREAM_SHARD = 5, STREAM_VIEW = 6 };
 
 uint64_t stream_id(enum stream_purpose purpose, uint64_t first, uint64_t second);
 

@@ -23,7 +23,8 @@ void bpcn_options_default(bpcn_options *options, size_t size)
                       .adam_stop = 1e-3,
                       .adam_steps = 500,
                       .rounds = 30,
-                      .shards = 1};
+                      .shards = 1,
+                      .surprises = 1024};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
     sized_give(&sized_options, &o, options, size);
@@ -98,8 +99,25 @@ static bpcn_status check_choices(const bpcn_options *o)
         return fail(BPCN_INVALID,
                     "first_shard is %zu and shard_step %zu, but no shard's number may be above 4294967295",
                     o->first_shard, o->shard_step);
+    if (o->surprises > BPCN_MAX_SURPRISES)
+        return fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
     if ((unsigned)o->when_full > BPCN_REFUSE)
         return fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
+    return BPCN_OK;
+}
+
+static bpcn_status check_views(const bpcn_options *o)
+{
+    if (o->views == 0)
+        return BPCN_OK;
+    if (o->views > BPCN_MAX_VIEWS)
+        return fail(BPCN_INVALID, "views is %zu, but must be 0 to %d", o->views, BPCN_MAX_VIEWS);
+    size_t cells = o->shards / o->views;
+    if (o->shards % o->views != 0 || cells < 2 || cells > 256 || (cells & (cells - 1)) != 0)
+        return fail(BPCN_INVALID, "shards is %zu, but with %zu views must be that times 2, 4, 8, .. or 256", o->shards,
+                    o->views);
+    if (o->when_full != BPCN_BLUR || o->first_shard != 0 || o->shard_step != 1)
+        return fail(BPCN_INVALID, "a memory with views blurs when full, and cannot be a part of another");
     return BPCN_OK;
 }
 
@@ -132,7 +150,9 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         status = check_sigma("sigma_x", o->sigma_x);
     if (status == BPCN_OK)
         status = check_sigma("sigma_data", o->sigma_data);
-    return status == BPCN_OK ? check_choices(o) : status;
+    if (status == BPCN_OK)
+        status = check_choices(o);
+    return status == BPCN_OK ? check_views(o) : status;
 }
 
 bpcn_status read_options_check(bpcn_minimizer minimizer, const bpcn_read_options *given, bpcn_read_options *o)

@@ -22,6 +22,7 @@ struct change {
     const unsigned char *known; /* [dim] of 0 and 1: a write of one row with holes, where x is 0; NULL: all is known */
     const void *codes;          /* real [particles x rows x code_dim] (write, delete) */
     const double *log_weights;  /* [particles]: after the write */
+    const double *surprise;     /* write: of its row, to be kept; NULL: none */
     double beta;                /* forget, discount */
     bpcn_minimizer minimizer;   /* from now on */
     const void *note;           /* [note_bytes] */

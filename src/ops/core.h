@@ -31,6 +31,7 @@ struct read_request {
     void *answers;        /* real [n x dim] or NULL; may be the query */
     void *codes;          /* real [n x code_dim] or NULL */
     bpcn_read_info *info; /* [n] or NULL */
+    float *spread;        /* [n x dim] or NULL: of views, the deviation of each entry of the answers */
 };
 
 /* Energies (and gradients) of given codes. */

@@ -1,14 +1,19 @@
-/* Which shards are read, and whose answer it is. */
-#include "many.h"
+/* Which shards are read: by a quick look at all of them, or by views. */
+#include "asked.h"
 
 #include "alloc.h"
-#include "random.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_AT_MOST = 4, CLOSER_AT_LEAST = 8, CLOSER_OF = 16 }; /* looked at closely: one in so many, at least */
+enum {
+    READ_AT_MOST = 4,
+    OF_A_VIEW = 8,
+    AT_ONCE = 256,
+    CLOSER_AT_LEAST = 8,
+    CLOSER_OF = 16
+}; /* looked at closely: one in so many, at least */
 static const double near = 1.25,
                     some = 1e-3; /* residuals up to `near` times the least, and `some` of the row itself, could win */
 
@@ -129,28 +134,6 @@ bpcn_status many_screen(const struct many *m, size_t n, const void *x, const uns
 
 /* ---- the reads */
 
-/* The rows that one shard is asked for. */
-struct asked {
-    size_t k, count;
-    size_t *row;          /* [count] */
-    unsigned char *query; /* real [count x dim] */
-    unsigned char *known; /* [count x dim] or NULL */
-    void *out;            /* real [count x dim or code_dim] or NULL */
-    bpcn_read_info *info; /* [count] */
-    bpcn_status status;
-};
-
-struct reads {
-    const struct many *many;
-    const struct read_request *request;
-    size_t row_bytes, out_bytes; /* of a query, of an answer or a code */
-    size_t most;                 /* shards a row is read in */
-    double *residual, *limit;    /* [count x n], [n]; or NULL: all are read */
-    size_t *ties;                /* [n]: shards at the limit that may still be asked */
-    struct asked *asked;         /* [count], those with rows first */
-    size_t shards;               /* that are asked */
-};
-
 static void reads_free(struct reads *r)
 {
     for (size_t k = 0; r->asked != NULL && k < r->many->count; k++) {
@@ -161,40 +144,71 @@ static void reads_free(struct reads *r)
         free(r->asked[k].info);
     }
     free(r->asked);
-    free(r->residual);
-    free(r->limit);
-    free(r->ties);
+    free(r->asks);
 }
 
-/* limit [n]: of the residuals with which a shard is asked for a row: it could win, and few explain more. */
-static int set_limits(struct reads *r)
+/* Row i is asked of those shards that could win by what they leave of it, and of few. */
+static void ask_nearest(struct reads *r, const double *residual, size_t i, size_t most, double *least)
 {
-    size_t n = r->request->n, count = r->many->count;
-    double *least = alloc_zeroed(r->most, sizeof *least); /* in rising order */
-    r->limit = alloc_zeroed(n, sizeof *r->limit);
-    r->ties = alloc_zeroed(n, sizeof *r->ties);
-    int failed = least == NULL || r->limit == NULL || r->ties == NULL;
-    for (size_t i = 0; !failed && i < n; i++) {
-        double largest = smallest(r->residual, count, n, i, r->most, least); /* about |x|^2: most explain little */
-        r->limit[i] = fmin(near * least[0] + some * largest, least[r->most - 1]);
-        for (size_t j = 0; j < r->most; j++)
-            r->ties[i] += least[j] == r->limit[i];
+    size_t n = r->request->n, room = 0;
+    double largest = smallest(residual, r->many->count, n, i, most, least); /* about |x|^2: most explain little */
+    double limit = fmin(near * least[0] + some * largest, least[most - 1]);
+    for (size_t j = 0; j < most; j++)
+        room += least[j] == limit; /* of shards that leave just as much as the limit, only as many as these */
+    for (size_t k = 0; k < r->many->count; k++) {
+        double left = residual[k * n + i];
+        r->asks[k * n + i] = left < limit || (left == limit && room > 0) || k == r->many->always;
+        room -= left == limit && room > 0;
     }
+}
+
+/* A quick look at all shards. */
+static bpcn_status ask_by_look(struct reads *r, size_t most)
+{
+    const struct read_request *request = r->request;
+    double *residual = alloc_zeroed(r->many->count * request->n, sizeof *residual);
+    double *least = alloc_zeroed(most, sizeof *least); /* in rising order */
+    bpcn_status status =
+        residual && least ? many_screen(r->many, request->n, request->query, request->known, residual) : BPCN_NO_MEMORY;
+    for (size_t i = 0; status == BPCN_OK && i < request->n; i++)
+        ask_nearest(r, residual, i, most, least);
+    free(residual);
     free(least);
-    return failed ? -1 : 0;
+    return status;
 }
 
-/* Of shards that leave just as much as the limit, only as many as there is room for. */
-static int could_have(struct reads *r, size_t k, size_t i)
+/* Of every view the shards where the row most likely belongs. */
+static void ask_by_views(struct reads *r, size_t most)
 {
-    if (r->residual == NULL)
-        return 1;
-    double left = r->residual[k * r->request->n + i];
-    if (left == r->limit[i] && r->ties[i] > 0) {
-        r->ties[i]--;
-        return 1;
-    }
-    return left < r->limit[i];
+    const struct views *views = r->many->views;
+    const struct read_request *request = r->request;
+    size_t n = request->n, cells = views_cells(views);
+    unsigned char picked[VIEW_CELLS];
+    for (size_t i = 0; i < n; i++)
+        for (size_t v = 0; v < views->count; v++) {
+            const unsigned char *known = request->known ? request->known + i * views->dim : NULL;
+            struct view_row row = {(const unsigned char *)request->query + i * r->row_bytes, r->row_bytes / views->dim,
+                                   known};
+            views_pick(views, v, &row, r->many->rows + v * cells, most, picked);
+            for (size_t c = 0; c < cells; c++)
+                r->asks[(v * cells + c) * n + i] = picked[c];
+        }
+}
+
+/* Which shards are asked for which rows. */
+static bpcn_status plan(struct reads *r)
+{
+    const struct views *views = r->many->views;
+    size_t wanted = r->request->options.shards;
+    if (views == NULL && wanted > 0 && wanted >= r->many->count)
+        return BPCN_OK;
+    r->asks = alloc_zeroed(r->many->count * r->request->n, 1);
+    if (r->asks == NULL)
+        return BPCN_NO_MEMORY;
+    if (views == NULL)
+        return ask_by_look(r, wanted > 0 ? wanted : READ_AT_MOST);
+    ask_by_views(r, wanted > 0 ? wanted : OF_A_VIEW);
+    return BPCN_OK;
 }
 
 static int ask(struct reads *r, size_t k)
@@ -205,7 +219,7 @@ static int ask(struct reads *r, size_t k)
     a->k = k;
     a->row = alloc_zeroed(n, sizeof *a->row);
     for (size_t i = 0; a->row != NULL && i < n; i++)
-        if (could_have(r, k, i))
+        if (r->asks == NULL || r->asks[k * n + i])
             a->row[a->count++] = i;
     if (a->row == NULL)
         return -1;
@@ -260,178 +274,41 @@ static bpcn_status read_all(struct reads *r)
     return BPCN_OK;
 }
 
-/* ---- whose answer it is */
-
-static double all_rows(const struct many *m)
-{
-    double all = 0;
-    for (size_t k = 0; k < m->count; k++)
-        all += (double)m->rows[k];
-    return all;
-}
-
-/* Of shard k in the mixture, all being all_rows. */
-static double share_of(const struct many *m, double all, size_t k)
-{
-    return all > 0 ? (double)m->rows[k] / all : 1 / (double)m->count;
-}
-
-/* Whose is greatest answers: the likeliest shard, where to be familiar counts for up to a nat. */
-static double claim(const bpcn_read_info *info)
-{
-    return info->log_density + info->familiarity;
-}
-
-static double log_add(double a, double b)
-{
-    double high = fmax(a, b);
-    return isinf(high) ? high : high + log(exp(a - high) + exp(b - high));
-}
-
-/* info and out: the best of what the shards said; evaluations and the density are of all of them. */
-static void choose(const struct reads *r, const struct asked **winner, size_t *place, double *density)
-{
-    bpcn_read_info *info = r->request->info;
-    double all = all_rows(r->many);
-    for (size_t s = 0; s < r->shards; s++) {
-        const struct asked *a = &r->asked[s];
-        double share = log(share_of(r->many, all, a->k));
-        for (size_t at = 0; at < a->count; at++) {
-            size_t i = a->row[at];
-            uint64_t evaluations = a->info[at].evaluations + (winner[i] ? info[i].evaluations : 0);
-            density[i] = log_add(density[i], share + a->info[at].log_density);
-            if (winner[i] == NULL || claim(&a->info[at]) > claim(&info[i])) {
-                winner[i] = a;
-                place[i] = at;
-                info[i] = a->info[at];
-                info[i].shard = a->k;
-            }
-            info[i].evaluations = evaluations;
-        }
-    }
-}
-
-static bpcn_status answer_all(const struct reads *r)
-{
-    size_t n = r->request->n;
-    const struct asked **winner = alloc_zeroed(n, sizeof *winner);
-    size_t *place = alloc_zeroed(n, sizeof *place);
-    double *density = alloc_zeroed(n, sizeof *density);
-    unsigned char *out = r->request->answers ? r->request->answers : r->request->codes;
-    bpcn_status status = winner && place && density ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t i = 0; status == BPCN_OK && i < n; i++)
-        density[i] = -INFINITY;
-    if (status == BPCN_OK)
-        choose(r, winner, place, density);
-    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
-        r->request->info[i].log_density = density[i];
-        if (r->out_bytes > 0)
-            memcpy(out + i * r->out_bytes, (unsigned char *)winner[i]->out + place[i] * r->out_bytes, r->out_bytes);
-    }
-    free(winner);
-    free(place);
-    free(density);
-    return status;
-}
-
-bpcn_status many_read(const struct many *m, const struct read_request *request)
+static bpcn_status read_batch(const struct many *m, const struct read_request *request)
 {
     const struct model *model = m->shard[0].model;
-    size_t size = real_size(model), n = request->n;
+    size_t size = real_size(model);
     struct reads r = {.many = m, .request = request, .row_bytes = model->width[0] * size};
-    size_t wanted = request->options.shards;
-    r.most = wanted > 0 ? wanted : READ_AT_MOST;
     r.out_bytes = request->answers ? r.row_bytes : request->codes ? model->code_dim * size : 0;
     r.asked = alloc_zeroed(m->count, sizeof *r.asked);
-    bpcn_status status = r.asked != NULL ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK && (wanted == 0 || wanted < m->count)) {
-        r.residual = alloc_zeroed(m->count * n, sizeof *r.residual);
-        status = r.residual ? many_screen(m, n, request->query, request->known, r.residual) : BPCN_NO_MEMORY;
-        if (status == BPCN_OK && set_limits(&r) != 0)
-            status = BPCN_NO_MEMORY;
-    }
+    bpcn_status status = r.asked != NULL ? plan(&r) : BPCN_NO_MEMORY;
     for (size_t k = 0; status == BPCN_OK && k < m->count; k++)
         if (ask(&r, k) != 0)
             status = BPCN_NO_MEMORY;
     if (status == BPCN_OK)
         status = read_all(&r);
     if (status == BPCN_OK)
-        status = answer_all(&r);
+        status = m->views != NULL && request->codes == NULL ? average_answers(&r) : choose_answers(&r);
     reads_free(&r);
     return status;
 }
 
-/* ---- the mixture */
-
-/* total [n] += share (part - total), floats or doubles */
-static void blend(size_t size, size_t n, double share, const void *part, void *total)
-{
-    const float *narrow = part;
-    const double *wide = part;
-    for (size_t j = 0; j < n; j++)
-        if (size == sizeof *narrow)
-            ((float *)total)[j] += (float)share * (narrow[j] - ((float *)total)[j]);
-        else
-            ((double *)total)[j] += share * (wide[j] - ((double *)total)[j]);
-}
-
-/* Adds a shard, whose energies and gradients are `part`, to the sum of those before it. */
-static void add_shard(const struct model *model, double log_share, const struct energy_request *part,
-                      const struct energy_request *sum)
-{
-    size_t size = real_size(model), code = model->code_dim;
-    for (size_t i = 0; i < part->n; i++) {
-        double mine = log_share - part->energy[i], all = log_add(-sum->energy[i], mine);
-        sum->energy[i] = -all;
-        if (sum->grad != NULL && !isinf(mine))
-            blend(size, code, exp(mine - all), (const unsigned char *)part->grad + i * code * size,
-                  (unsigned char *)sum->grad + i * code * size);
-    }
-}
-
-bpcn_status many_energy(const struct many *m, const struct energy_request *request)
+bpcn_status many_read(const struct many *m, const struct read_request *request)
 {
     const struct model *model = m->shard[0].model;
-    size_t n = request->n, grad_bytes = n * model->code_dim * real_size(model);
-    double all = all_rows(m);
-    struct energy_request part = *request, sum = *request; /* the caller's own room is written when all is well */
-    part.energy = alloc_zeroed(n, sizeof *part.energy);
-    sum.energy = alloc_zeroed(n, sizeof *sum.energy);
-    part.grad = request->grad ? alloc_zeroed(1, grad_bytes) : NULL;
-    sum.grad = request->grad ? alloc_zeroed(1, grad_bytes) : NULL;
-    bpcn_status status =
-        part.energy && sum.energy && (request->grad == NULL || (part.grad && sum.grad)) ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t i = 0; status == BPCN_OK && i < n; i++)
-        sum.energy[i] = INFINITY;
-    for (size_t k = 0; status == BPCN_OK && k < m->count; k++) {
-        status = core_for(model)->energy(&m->shard[k], NULL, &part);
-        if (status == BPCN_OK)
-            add_shard(model, log(share_of(m, all, k)), &part, &sum);
-    }
-    if (status == BPCN_OK)
-        memcpy(request->energy, sum.energy, n * sizeof *sum.energy);
-    if (status == BPCN_OK && request->grad != NULL)
-        memcpy(request->grad, sum.grad, grad_bytes);
-    free(part.energy);
-    free(part.grad);
-    free(sum.energy);
-    free(sum.grad);
-    return status;
-}
-
-bpcn_status many_sample(const struct many *m, size_t n, uint64_t seed, uint64_t draw, void *out)
-{
-    const struct model *model = m->shard[0].model;
-    size_t bytes = model->width[0] * real_size(model);
-    double all = all_rows(m);
+    size_t dim = model->width[0], size = real_size(model);
+    size_t most = m->views != NULL ? AT_ONCE : request->n; /* of views every row is read in many shards */
     bpcn_status status = BPCN_OK;
-    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
-        uint64_t own = stream_id(STREAM_SAMPLE, draw, i);
-        double left = random_uniform(seed, own, 0);
-        size_t k = 0;
-        while (k + 1 < m->count && (left -= share_of(m, all, k)) >= 0)
-            k++;
-        status = core_for(model)->sample(m->shard[k].model, 1, own, (unsigned char *)out + i * bytes);
+    for (size_t first = 0; status == BPCN_OK && first < request->n; first += most) {
+        struct read_request part = *request;
+        part.n = request->n - first < most ? request->n - first : most;
+        part.query = (const unsigned char *)request->query + first * dim * size;
+        part.known = request->known ? request->known + first * dim : NULL;
+        part.answers = request->answers ? (unsigned char *)request->answers + first * dim * size : NULL;
+        part.codes = request->codes ? (unsigned char *)request->codes + first * model->code_dim * size : NULL;
+        part.spread = request->spread ? request->spread + first * dim : NULL;
+        part.info = request->info + first;
+        status = read_batch(m, &part);
     }
     return status;
 }

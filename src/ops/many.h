@@ -3,16 +3,20 @@
 #define BPCN_MANY_H
 
 #include "core.h"
+#include "views.h"
 
 struct many {
     const struct shard *shard; /* [count] */
     size_t count;
     const uint64_t *rows; /* [count]: that each was written */
     struct team *team;
+    size_t always; /* a shard that is read whatever a quick look says of it; from count on: none */
+    const struct views *views; /* or NULL: each row is in one shard */
 };
 
 /* As core->read; info (which is wanted) says which shard answered, and gives the density of the mixture over the shards
-   that were read, by their rows. */
+   that were read, by their rows. Of views: the average over views of that density's logarithm, and of the answers, each
+   weighed by its shard's part in the density. */
 bpcn_status many_read(const struct many *many, const struct read_request *request);
 
 /* As core->energy, without the gradient over x: of the mixture over all shards, by their rows. */

@@ -14,7 +14,8 @@ int contents_create(struct contents *c, const bpcn_options *options)
     *c = (struct contents){.options = *options};
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
-    if (c->shard == NULL || c->rows == NULL)
+    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
+        views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     return 0;
@@ -22,14 +23,17 @@ int contents_create(struct contents *c, const bpcn_options *options)
 
 int empty_contents(struct contents *c, const bpcn_options *options)
 {
-    bpcn_options first = shard_options(options, 0);
-    struct model *model = contents_create(c, options) == 0 ? model_create(&first) : NULL;
-    if (model == NULL) {
-        contents_free(c);
-        return -1;
+    int status = contents_create(c, options);
+    for (size_t k = 0; status == 0 && k < (options->views > 0 ? options->shards : 1); k++) {
+        bpcn_options own = shard_options(options, k);
+        struct model *model = model_create(&own);
+        if (model != NULL)
+            contents_begin(c, k, model);
+        status = model != NULL ? 0 : -1;
     }
-    contents_begin(c, 0, model);
-    return 0;
+    if (status != 0)
+        contents_free(c);
+    return status;
 }
 
 void contents_free(struct contents *c)
@@ -39,6 +43,8 @@ void contents_free(struct contents *c)
     free(c->shard);
     free(c->rows);
     free(c->note);
+    surprises_free(&c->surprises);
+    views_free(&c->views);
     *c = (struct contents){.count = 0};
 }
 
@@ -60,24 +66,29 @@ size_t contents_open(const struct contents *c)
     return open;
 }
 
-bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
+int contents_find_next(const struct contents *c, size_t *k, int *begin)
 {
     size_t open = contents_open(c), fewest = 0, oldest = 0;
     *begin = 0;
     *k = open;
     if (c->rows[open] < c->options.shard_rows)
-        return BPCN_OK;
+        return 0;
     *begin = c->count < c->options.shards;
     *k = c->count;
     if (*begin)
-        return BPCN_OK;
+        return 0;
     for (size_t i = 1; i < c->count; i++) {
         fewest = c->rows[i] < c->rows[fewest] ? i : fewest;
         oldest = c->begun[i] < c->begun[oldest] ? i : oldest;
     }
     *begin = c->options.when_full == BPCN_RECYCLE;
     *k = *begin ? oldest : fewest;
-    if (c->options.when_full != BPCN_REFUSE)
+    return c->options.when_full != BPCN_REFUSE ? 0 : -1;
+}
+
+bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
+{
+    if (contents_find_next(c, k, begin) == 0)
         return BPCN_OK;
     return fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
                 c->options.shard_rows);
@@ -92,15 +103,35 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->count = k < c->count ? c->count : k + 1;
 }
 
+int contents_begins_row(const struct contents *c, const struct change *change)
+{
+    return c->views.count == 0 || change->shard < views_cells(&c->views);
+}
+
+int contents_ends_row(const struct contents *c, const struct change *change)
+{
+    return c->views.count == 0 || change->rows == 0 || change->shard >= (c->views.count - 1) * views_cells(&c->views);
+}
+
+double contents_met(const struct contents *c, const struct change *write)
+{
+    if (c->views.count > 0)
+        return (double)c->writes;
+    return write->begin ? 0 : (double)c->rows[write->shard];
+}
+
 void contents_count(struct contents *c, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
+        if (change->surprise != NULL)
+            surprises_keep(&c->surprises, *change->surprise, contents_met(c, change));
         c->rows[change->shard] += change->rows;
-        c->writes += change->rows;
+        if (contents_begins_row(c, change))
+            c->writes += change->rows;
         break;
     case CHANGE_DELETE:
-        c->deletes++;
+        c->deletes += (uint64_t)contents_begins_row(c, change);
         break;
     case CHANGE_FORGET:
     case CHANGE_DISCOUNT:
@@ -116,7 +147,7 @@ void contents_count(struct contents *c, const struct change *change)
 
 size_t contents_bytes(const struct contents *c)
 {
-    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows);
+    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + surprises_bytes(&c->surprises);
     for (size_t k = 0; k < c->count; k++)
         bytes += model_bytes(c->shard[k]);
     return bytes;

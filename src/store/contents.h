@@ -3,6 +3,8 @@
 #define BPCN_CONTENTS_H
 
 #include "change.h"
+#include "views.h"
+#include "surprise.h"
 
 struct contents {
     bpcn_options options;              /* of the memory; those of shard k are shard_options */
@@ -11,6 +13,8 @@ struct contents {
     uint64_t *rows;                    /* [options.shards]: written to each since it was begun */
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
+    struct surprises surprises;        /* of the latest rows */
+    struct views views;                /* or none */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };
@@ -19,15 +23,16 @@ struct contents {
 int contents_create(struct contents *contents, const bpcn_options *options);
 void contents_free(struct contents *contents);
 
-/* An empty memory: shard 0, and nothing in it. */
+/* An empty memory: shard 0, of views all shards, and nothing in them. */
 int empty_contents(struct contents *contents, const bpcn_options *options);
 
 /* The options of shard k: its seed depends on the memory's and on its number in the whole alone, and is the memory's
    own for number 0. */
 bpcn_options shard_options(const bpcn_options *options, size_t k);
 
-/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. BPCN_FULL when there is none.
- */
+/* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. -1 when there is none; and the
+   same with BPCN_FULL and a sentence. */
+int contents_find_next(const struct contents *contents, size_t *k, int *begin);
 bpcn_status contents_next(const struct contents *contents, size_t *k, int *begin);
 
 /* The shard begun last. */
@@ -35,6 +40,13 @@ size_t contents_open(const struct contents *contents);
 
 /* Shard k is this empty model from now on. */
 void contents_begin(struct contents *contents, size_t k, struct model *model);
+
+/* Whether a write or delete is the first, the last of those that a row takes: one in each view. Without views, both. */
+int contents_begins_row(const struct contents *contents, const struct change *change);
+int contents_ends_row(const struct contents *contents, const struct change *change);
+
+/* How many rows its shard, or with views the memory, had when a write was found. */
+double contents_met(const struct contents *contents, const struct change *write);
 
 /* Counts a change that has been made. */
 void contents_count(struct contents *contents, const struct change *change);

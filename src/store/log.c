@@ -70,8 +70,11 @@ static void put_payload(struct outlet *out, const struct model *model, const str
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
-        put_word(out, change->rows | (uint64_t)(change->known != NULL) << 31 | (uint64_t)change->shard << 32 |
+        put_word(out, change->rows | (uint64_t)(change->surprise != NULL) << 30 |
+                          (uint64_t)(change->known != NULL) << 31 | (uint64_t)change->shard << 32 |
                           (uint64_t)(change->begin != 0) << 63);
+        if (change->surprise != NULL)
+            put_array(out, change->surprise, 1, 8);
         put_array(out, change->log_weights, particles, 8);
         put_rows(out, model, change);
         if (change->known != NULL)
@@ -250,6 +253,8 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return fail_record(log, what);
     if (change.known != NULL && log->version < VERSION_HOLES)
         return fail_record(log, "its row has holes, which the file's version does not know");
+    if (change.surprise != NULL && contents->options.surprises == 0)
+        return fail_record(log, "its row's surprise is given, but none are kept");
     if (change.shard > contents->count || (change.shard == contents->count && !change.begin))
         return fail_record(log, "its shard has not begun");
     if (change.begin && change.shard < contents->count && contents->options.when_full != BPCN_RECYCLE)

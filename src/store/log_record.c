@@ -5,8 +5,10 @@
 #include "store_crc.h"
 #include "store_format.h"
 #include "store_state.h"
+#include "surprise.h"
 
 #include <float.h>
+#include <math.h>
 
 /* Where the fields of a record's header are. */
 enum { AT_MARK = 0, AT_KIND = 4, AT_OFFSET = 8, AT_SEQUENCE = 16, AT_SYNCED = 24, AT_BYTES = 32, AT_CHECKSUM = 40 };
@@ -66,7 +68,7 @@ uint64_t change_bytes(const struct model *model, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
-        return 8 + 8 * (uint64_t)model->options.particles +
+        return 8 + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)model->options.particles +
                round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0));
     case CHANGE_DELETE:
         return (has_shards(&model->options) ? 8 : 0) + round8(row_bytes(model, 1));
@@ -104,6 +106,8 @@ int change_sound(const struct model *model, const struct change *change)
         return 1;
     size_t x = change->rows * model->width[0], codes = change->rows * model->options.particles * model->code_dim;
     if (change->kind == CHANGE_WRITE && !weights_sound(model->options.particles, change->log_weights))
+        return 0;
+    if (change->surprise != NULL && !(fabs(*change->surprise) <= SURPRISE_MOST))
         return 0;
     return first_unsound(change->x, x, size, DBL_MAX) == x &&
            first_unsound(change->codes, codes, size, DBL_MAX) == codes;
@@ -143,20 +147,22 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
                                 struct change *change)
 {
     size_t particles = model->options.particles;
-    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX;
+    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 1, at = 8;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
+    change->surprise = word >> 30 & 1 ? (const double *)(const void *)(payload + 8) : NULL;
     change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says */
-    if (rows < 1 || rows > (change->known ? 1 : MOST_ROWS))
+    if (rows < 1 || rows > (change->known || change->surprise ? 1 : MOST_ROWS))
         return "its number of rows cannot be";
     if (change->shard >= model->options.shards)
         return "its shard cannot be";
     change->rows = (size_t)rows;
     if (change_bytes(model, change) != bytes)
         return "its length does not fit its rows";
-    get_reals(payload + 8, payload + 8, particles, 8);
-    change->log_weights = (const double *)(const void *)(payload + 8);
-    if (!decode_rows(model, payload, 8 + 8 * (uint64_t)particles, bytes, change))
+    at += change->surprise != NULL ? 8 : 0;
+    get_reals(payload + 8, payload + 8, particles + (size_t)(at - 8) / 8, 8);
+    change->log_weights = (const double *)(const void *)(payload + at);
+    if (!decode_rows(model, payload, at + 8 * (uint64_t)particles, bytes, change))
         return "its padding is not zero";
     if (!holes_sound(model, change))
         return "what it knows of its row cannot be";

@@ -109,7 +109,7 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     checkpoint_when_due(store, contents); /* a call of many rows does not make the log longer than others do */
     status = log_append(&store->log, contents->shard[0], change, &store->broken);
     status = place_explain(store->log.file.ops, &store->place, contents, "append to", status);
-    if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
+    if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH && contents_ends_row(contents, change))
         status = store_sync(store);
     if (status == BPCN_OK) {
         store->everywhere |= numbers && change->rows == 0;

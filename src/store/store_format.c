@@ -6,6 +6,7 @@
 #include "seal.h"
 #include "store_bytes.h"
 #include "store_crc.h"
+#include "surprise.h"
 
 #include <stdio.h>
 
@@ -43,7 +44,10 @@ enum {
     AT_WHEN_FULL = AT_SHARDS + 12,
     AT_FIRST_SHARD = AT_SHARDS + 16,
     AT_SHARDS_BETWEEN = AT_SHARDS + 20,
-    AT_RESERVED = AT_SHARDS + 24,
+    AT_SURPRISES = AT_SHARDS + 24, /* reserved from here on in version 2 */
+    AT_KEPT = AT_SURPRISES + 4,
+    AT_VIEWS = AT_SURPRISES + 8,
+    AT_RESERVED = AT_SURPRISES + 12,
     AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -59,7 +63,7 @@ static uint64_t padded(uint64_t bytes)
 /* Sections before those of the shards, and of each shard. */
 static uint64_t sections_shared(const struct header *header)
 {
-    return has_shards(&header->options) ? 2 : 1;
+    return 1 + (uint64_t)has_shards(&header->options) + (header->options.surprises > 0);
 }
 
 uint64_t sections_of_shard(const struct header *header)
@@ -106,9 +110,12 @@ void section_describe(const struct header *header, uint64_t index, struct sectio
     if (index == 0) {
         s->tag = SECTION_NOTE;
         s->bytes = header->note_bytes;
-    } else if (index < shared) {
+    } else if (index == 1 && has_shards(&header->options)) {
         s->tag = SECTION_SHARDS;
         s->bytes = 8 * SHARD_WORDS * (uint64_t)header->shards;
+    } else if (index < shared) {
+        s->tag = SECTION_SURPRISES;
+        s->bytes = 8 * SURPRISE_NUMBERS * (uint64_t)header->surprises;
     } else {
         s->shard = (size_t)((index - shared) / each);
         describe_in_shard(&header->options, (index - shared) % each, s);
@@ -154,8 +161,12 @@ void section_name(const struct section *s, char *text, size_t room)
         snprintf(where, sizeof where, " (section at byte %llu)", (unsigned long long)s->offset);
     if (s->shard > 0)
         snprintf(shard, sizeof shard, "shard %zu, ", s->shard);
-    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS)
-        snprintf(text, room, "the %s%s", s->tag == SECTION_NOTE ? "note" : "counts of the shards", where);
+    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS || s->tag == SECTION_SURPRISES)
+        snprintf(text, room, "the %s%s",
+                 s->tag == SECTION_NOTE     ? "note"
+                 : s->tag == SECTION_SHARDS ? "counts of the shards"
+                                            : "surprises of the latest rows",
+                 where);
     else if (s->tag == SECTION_WEIGHTS)
         snprintf(text, room, "%sthe weights%s", shard, where);
     else if (s->tag == SECTION_TOP)
@@ -243,6 +254,11 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
         put32(out + AT_FIRST_SHARD, (uint32_t)o->first_shard);
         put32(out + AT_SHARDS_BETWEEN, (uint32_t)(o->shard_step - 1));
     }
+    if (header->version > 2) {
+        put32(out + AT_SURPRISES, (uint32_t)o->surprises);
+        put32(out + AT_KEPT, (uint32_t)header->surprises);
+        put32(out + AT_VIEWS, (uint32_t)o->views);
+    }
     header->salt = crc32c(0, out, AT_CHECKSUM);
     put32(out + AT_CHECKSUM, header->salt);
 }
@@ -280,7 +296,7 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
 static int says_shards(const unsigned char *bytes)
 {
     uint32_t version = get32(bytes + AT_VERSION), said = 0;
-    for (size_t at = AT_SHARDS; at < AT_RESERVED; at += 4)
+    for (size_t at = AT_SHARDS; at < AT_SURPRISES; at += 4)
         said |= get32(bytes + at);
     return version == 2 || (version > 2 && said != 0);
 }
@@ -313,6 +329,8 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
         o->first_shard = get32(bytes + AT_FIRST_SHARD);
         o->shard_step = (size_t)get32(bytes + AT_SHARDS_BETWEEN) + 1;
     }
+    o->surprises = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_SURPRISES) : 0;
+    o->views = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_VIEWS) : 0;
 }
 
 /* Fields that can have one value only. */
@@ -334,7 +352,8 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     decode_options(bytes, &options);
     if (says_shards(bytes) && !has_shards(&options))
         return fail(BPCN_CORRUPT, "the header is wrong: it speaks of shards, but they do not matter to its memory");
-    for (size_t i = get32(bytes + AT_VERSION) == 1 ? AT_SHARDS : AT_RESERVED; i < AT_CHECKSUM; i++)
+    static const size_t reserved_from[] = {AT_SHARDS, AT_SURPRISES, AT_RESERVED}; /* in versions 1, 2 and 3 */
+    for (size_t i = reserved_from[get32(bytes + AT_VERSION) - 1]; i < AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
     return BPCN_OK;
@@ -369,8 +388,11 @@ static bpcn_status check_counts(const struct header *h)
         if (counts[i] > most_count)
             return fail(BPCN_CORRUPT, "the header is wrong: %s is %llu, more than can be", names[i],
                         (unsigned long long)counts[i]);
-    if (h->shards < 1 || h->shards > h->options.shards)
+    if (h->shards < (h->options.views > 0 ? h->options.shards : 1) || h->shards > h->options.shards)
         return fail(BPCN_CORRUPT, "the header is wrong: %zu shards of %zu have begun", h->shards, h->options.shards);
+    if (h->surprises > h->options.surprises)
+        return fail(BPCN_CORRUPT, "the header is wrong: %zu surprises of %zu are kept", h->surprises,
+                    h->options.surprises);
     if (h->note_bytes > BPCN_MAX_NOTE)
         return fail(BPCN_CORRUPT, "the header is wrong: a note of %zu bytes is too long", h->note_bytes);
     return BPCN_OK;
@@ -403,6 +425,7 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .deletes = get64(bytes + AT_DELETES),
                          .shards = says_shards(bytes) ? get32(bytes + AT_BEGUN) : 1,
                          .note_bytes = get32(bytes + AT_NOTE_BYTES),
+                         .surprises = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_KEPT) : 0,
                          .salt = get32(bytes + AT_CHECKSUM)};
     decode_options(bytes, &h->options);
     status = check_options(&h->options);

@@ -13,7 +13,7 @@
 
 enum {
     STORE_VERSION = 3,  /* the one that is written; see sections_at */
-    VERSION_HOLES = 3,  /* the first whose log may hold rows with holes */
+    VERSION_HOLES = 3,  /* the first whose log may hold rows with holes, and that keeps surprises */
     STORE_FEATURES = 0, /* required-feature bits that this version knows */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
@@ -29,16 +29,18 @@ struct header {
     uint64_t writes, forgets, deletes;
     size_t shards; /* that have begun */
     size_t note_bytes;
-    uint32_t salt; /* the header's checksum: ties sections and records to this header */
+    size_t surprises; /* that are kept, see surprise.h */
+    uint32_t salt;    /* the header's checksum: ties sections and records to this header */
 };
 
 enum section_tag {
-    SECTION_NOTE = 0x45544f4e,    /* "NOTE": bytes of the user */
-    SECTION_SHARDS = 0x44524853,  /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
-    SECTION_WEIGHTS = 0x54484757, /* "WGHT": log weights [particles] */
-    SECTION_TOP = 0x20504f54,     /* "TOP ": origin, variance, mean [width of the top] */
-    SECTION_MEAN = 0x4e41454d,    /* "MEAN": [above x below], in the memory's precision */
-    SECTION_ROOT = 0x544f4f52     /* "ROOT": packed upper triangle [above (above + 1) / 2] */
+    SECTION_NOTE = 0x45544f4e,      /* "NOTE": bytes of the user */
+    SECTION_SHARDS = 0x44524853,    /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
+    SECTION_SURPRISES = 0x50525553, /* "SURP": of each row SURPRISE_NUMBERS; only where they are kept */
+    SECTION_WEIGHTS = 0x54484757,   /* "WGHT": log weights [particles] */
+    SECTION_TOP = 0x20504f54,       /* "TOP ": origin, variance, mean [width of the top] */
+    SECTION_MEAN = 0x4e41454d,      /* "MEAN": [above x below], in the memory's precision */
+    SECTION_ROOT = 0x544f4f52       /* "ROOT": packed upper triangle [above (above + 1) / 2] */
 };
 
 enum { SHARD_WORDS = 5 }; /* rows, rows before it began, writes, forgets, deletes */

@@ -241,6 +241,7 @@ static int allocate(struct contents *contents, const struct header *header)
         if (contents->shard[contents->count] == NULL)
             return -1;
     }
+    contents->surprises.count = header->surprises;
     contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
     contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
     return contents->note_bytes == header->note_bytes ? 0 : -1;

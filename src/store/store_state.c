@@ -22,7 +22,8 @@ void state_header(const struct contents *contents, uint64_t generation, struct h
                               .forgets = contents->forgets,
                               .deletes = contents->deletes,
                               .shards = contents->count,
-                              .note_bytes = contents->note_bytes};
+                              .note_bytes = contents->note_bytes,
+                              .surprises = contents->surprises.count};
 }
 
 /* ---- arrays of one kind of number */
@@ -46,6 +47,7 @@ static void *section_array(const struct contents *contents, const struct section
         return layer->root;
     case SECTION_TOP:
     case SECTION_SHARDS:
+    case SECTION_SURPRISES:
         break;
     }
     return NULL;
@@ -59,6 +61,12 @@ static uint64_t *shard_word(const struct contents *contents, size_t word)
     uint64_t *words[SHARD_WORDS] = {&contents->rows[k], &contents->begun[k], &model->writes, &model->forgets,
                                     &model->deletes};
     return words[word % SHARD_WORDS];
+}
+
+/* One of the numbers that are kept about surprises. */
+static double *surprise_number(const struct contents *contents, size_t i)
+{
+    return surprises_number(&contents->surprises, i / SURPRISE_NUMBERS, i % SURPRISE_NUMBERS);
 }
 
 /* A top is a row of 8-byte words: origin, variance, mean. */
@@ -92,6 +100,9 @@ void state_encode(const struct contents *contents, const struct section *section
     else if (section->tag == SECTION_SHARDS)
         for (size_t w = 0; w < n / 8; w++)
             put64(out + 8 * w, *shard_word(contents, (size_t)first / 8 + w));
+    else if (section->tag == SECTION_SURPRISES)
+        for (size_t w = 0; w < n / 8; w++)
+            put_double(out + 8 * w, *surprise_number(contents, (size_t)first / 8 + w));
     else if (section->tag == SECTION_NOTE)
         memcpy(out, array + first, n);
     else
@@ -108,6 +119,9 @@ void state_decode(struct contents *contents, const struct section *section, uint
     else if (section->tag == SECTION_SHARDS)
         for (size_t w = 0; w < n / 8; w++)
             *shard_word(contents, (size_t)first / 8 + w) = get64(in + 8 * w);
+    else if (section->tag == SECTION_SURPRISES)
+        for (size_t w = 0; w < n / 8; w++)
+            *surprise_number(contents, (size_t)first / 8 + w) = get_double(in + 8 * w);
     else if (section->tag == SECTION_NOTE)
         memcpy(array + first, in, n);
     else
@@ -223,11 +237,24 @@ static bpcn_status check_shards(const struct contents *contents, const struct se
     return BPCN_OK;
 }
 
+static bpcn_status check_surprises(const struct contents *contents, const struct section *section)
+{
+    char what[64];
+    for (size_t i = 0; i < contents->surprises.count; i++)
+        if (!surprised_sound(&contents->surprises.row[i])) {
+            snprintf(what, sizeof what, "what is kept of row %zu cannot be", i);
+            return unsound(section, what);
+        }
+    return BPCN_OK;
+}
+
 bpcn_status state_check_section(const struct contents *contents, const struct section *section)
 {
     const struct model *model = contents->shard[section->shard];
     if (section->tag == SECTION_SHARDS)
         return check_shards(contents, section);
+    if (section->tag == SECTION_SURPRISES)
+        return check_surprises(contents, section);
     if (section->tag == SECTION_WEIGHTS && !weights_sound(model->options.particles, model->log_weights))
         return unsound(section, "they do not add up to one");
     if (section->tag == SECTION_TOP)

@@ -1,0 +1,128 @@
+/* A row's shard, or its shards, one in each view. */
+#include "placing.h"
+
+#include "alloc.h"
+#include "reads.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DELETE_TRIES = 4 }; /* shards that a row is looked for in */
+
+static struct view_row row_of(const struct edit *edit, const void *x, const unsigned char *known)
+{
+    return (struct view_row){x, real_size(edit->memory->contents.shard[0]), known};
+}
+
+/* ---- write */
+
+/* In this shard. */
+static bpcn_status find_write(struct edit *edit, const void *x, const unsigned char *known, size_t shard, int begin,
+                              struct change *change, bpcn_write_row *row)
+{
+    struct editor *editor = editing_of(&edit->editing, shard, begin);
+    bpcn_status status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
+    row->shard = change->shard = shard;
+    change->begin = begin;
+    return status;
+}
+
+/* In every view. The report is of the first, the energy the mean, and the evaluations are of all. */
+static bpcn_status find_views(struct edit *edit, const void *x, const unsigned char *known, struct placed *placed,
+                              bpcn_write_row *row)
+{
+    const struct views *views = &edit->memory->contents.views;
+    struct view_row where = row_of(edit, x, known);
+    bpcn_status status = BPCN_OK;
+    for (size_t v = 0; status == BPCN_OK && v < views->count; v++) {
+        bpcn_write_row one;
+        status = find_write(edit, x, known, views_shard(views, v, &where), 0, &placed->change[v], &one);
+        if (v == 0) {
+            *row = one;
+        } else if (status == BPCN_OK) {
+            row->energy += (one.energy - row->energy) / (double)(v + 1);
+            row->evaluations += one.evaluations;
+            row->converged &= one.converged;
+        }
+    }
+    placed->count = views->count;
+    return status;
+}
+
+bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *known, struct placed *placed,
+                        bpcn_write_row *row)
+{
+    const struct contents *contents = &edit->memory->contents;
+    size_t shard;
+    int begin;
+    placed->count = 1;
+    bpcn_status status = BPCN_OK;
+    if (contents->views.count > 0)
+        status = find_views(edit, x, known, placed, row);
+    else if ((status = contents_next(contents, &shard, &begin)) == BPCN_OK)
+        status = find_write(edit, x, known, shard, begin, placed->change, row);
+    if (status != BPCN_OK)
+        return status;
+    row->typicality = -1;
+    if (!asks_surprise(contents))
+        return status;
+    status = surprise_of(edit->memory, edit->team, placed->change, row->energy, &placed->surprise);
+    placed->change[0].surprise = &placed->surprise;
+    row->typicality =
+        surprises_typicality(&contents->surprises, placed->surprise, contents_met(contents, placed->change));
+    return status;
+}
+
+/* ---- delete */
+
+static bpcn_status find_delete(struct edit *edit, const void *x, size_t shard, struct change *change)
+{
+    struct editor *editor = editing_of(&edit->editing, shard, 0);
+    bpcn_status status = editor ? edit->editing.core->find_delete(editor, x, change) : BPCN_NO_MEMORY;
+    change->shard = shard;
+    return status;
+}
+
+static bpcn_status find_holder(struct edit *edit, const void *x, struct change *change)
+{
+    struct many many;
+    struct shard *shard = all_shards(edit->memory, edit->team, &many);
+    double *residual = alloc_zeroed(many.count, sizeof *residual);
+    bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK && many.count > 1)
+        status = many_screen(&many, 1, x, NULL, residual);
+    bpcn_status found = status;
+    for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
+        size_t best = 0;
+        for (size_t k = 1; k < many.count; k++)
+            best = residual[k] < residual[best] ? k : best;
+        found = find_delete(edit, x, best, change);
+        residual[best] = INFINITY;
+        if (found != BPCN_REFUSED)
+            break;
+    }
+    free(shard);
+    free(residual);
+    return found;
+}
+
+bpcn_status place_delete(struct edit *edit, const void *x, struct placed *placed)
+{
+    const struct views *views = &edit->memory->contents.views;
+    struct view_row where = row_of(edit, x, NULL);
+    bpcn_status status = BPCN_OK;
+    placed->count = views->count > 0 ? views->count : 1;
+    if (views->count == 0)
+        return find_holder(edit, x, placed->change);
+    for (size_t v = 0; status == BPCN_OK && v < views->count; v++)
+        status = find_delete(edit, x, views_shard(views, v, &where), &placed->change[v]);
+    return status;
+}
+
+bpcn_status place_make(struct edit *edit, const struct placed *placed)
+{
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; status == BPCN_OK && i < placed->count; i++)
+        status = edit_make(edit, &placed->change[i]);
+    return status;
+}

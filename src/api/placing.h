@@ -1,0 +1,24 @@
+/* Where rows go: the change, or of views the changes, by which a row is written or taken back. */
+#ifndef BPCN_PLACING_H
+#define BPCN_PLACING_H
+
+#include "handle.h"
+
+struct placed {
+    size_t count;
+    struct change change[BPCN_MAX_VIEWS]; /* what they point to is the edit's, until the next row is placed */
+    double surprise;                      /* of the row, where it is asked for */
+};
+
+/* How to write one row, in the model's precision, and what will have become of it. */
+bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *known, struct placed *placed,
+                        bpcn_write_row *row);
+
+/* How to take a row back: from the shard that explains it best of those that hold it, or from its shard in every view.
+ */
+bpcn_status place_delete(struct edit *edit, const void *x, struct placed *placed);
+
+/* Makes them. */
+bpcn_status place_make(struct edit *edit, const struct placed *placed);
+
+#endif
