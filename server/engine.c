@@ -26,6 +26,7 @@ struct engine {
     pthread_mutex_t lock;
     pthread_cond_t arrived, finished;
     struct queue looks, changes;
+    struct queue unsynced; /* changes that are made and wait to be on disk */
     bool stopping;
     int connections;
     struct state state;
@@ -60,6 +61,11 @@ static void queue_remove(struct queue *q, struct job *job)
     if (*at == NULL)
         q->last = at;
     q->count--;
+}
+
+static size_t waiting(const struct engine *e)
+{
+    return e->looks.count + e->changes.count + e->unsynced.count;
 }
 
 static void fail(struct job *job, bpcn_status status, const char *why)
@@ -106,8 +112,7 @@ static void wait_for_others(struct engine *e)
     double until = e->looks.first->arrived + e->settings->gather;
     struct timespec when = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
     size_t jobs;
-    while (!e->stopping && rows_together(e, &jobs) < e->room &&
-           e->looks.count + e->changes.count < (size_t)e->connections)
+    while (!e->stopping && rows_together(e, &jobs) < e->room && waiting(e) < (size_t)e->connections)
         if (pthread_cond_timedwait(&e->arrived, &e->lock, &when) == ETIMEDOUT)
             break;
 }
@@ -249,24 +254,23 @@ static void change_a_little(struct engine *e, struct job *job)
         job->done++;
     else
         fail(job, job->status, memfile_why(e->file));
-    if (job->done < job->rows && job->status == BPCN_OK)
-        return;
-    if (memfile_sync(e->file) != 0)
-        fail(job, BPCN_IO, memfile_why(e->file));
 }
 
 /* ---- the thread */
 
+static bool is_complete(const struct job *job)
+{
+    return job->status != BPCN_OK || job->done >= job->rows;
+}
+
 static void finish(struct engine *e, struct queue *q, struct job *job)
 {
-    if (job->status == BPCN_OK && job->done < job->rows)
-        return;
     queue_remove(q, job);
     job->finished = true;
     pthread_cond_broadcast(&e->finished);
 }
 
-/* Both are called, and return, with the lock held. */
+/* These are called, and return, with the lock held. */
 static void turn_of_looks(struct engine *e)
 {
     enum { JOBS_MOST = 1024 };
@@ -285,7 +289,29 @@ static void turn_of_looks(struct engine *e)
         do_other_look(e, jobs[0]);
     pthread_mutex_lock(&e->lock);
     for (size_t i = 0; i < count; i++)
-        finish(e, &e->looks, jobs[i]);
+        if (is_complete(jobs[i]))
+            finish(e, &e->looks, jobs[i]);
+}
+
+/* Several changes share a sync: one that waits for it waits until nothing else is to be changed, others are as many as
+   a sync is worth, or it has waited for 20 ms. */
+static bool sync_is_due(const struct engine *e)
+{
+    enum { TOGETHER = 32 };
+    return e->unsynced.first != NULL && (e->changes.first == NULL || e->unsynced.count >= TOGETHER ||
+                                         seconds_now() - e->unsynced.first->arrived > 0.02);
+}
+
+static void turn_of_sync(struct engine *e)
+{
+    pthread_mutex_unlock(&e->lock);
+    bool failed = memfile_sync(e->file) != 0;
+    pthread_mutex_lock(&e->lock);
+    while (e->unsynced.first != NULL) {
+        if (failed)
+            fail(e->unsynced.first, BPCN_IO, memfile_why(e->file));
+        finish(e, &e->unsynced, e->unsynced.first);
+    }
 }
 
 static void turn_of_changes(struct engine *e)
@@ -294,7 +320,11 @@ static void turn_of_changes(struct engine *e)
     pthread_mutex_unlock(&e->lock);
     change_a_little(e, job);
     pthread_mutex_lock(&e->lock);
-    finish(e, &e->changes, job);
+    if (!is_complete(job))
+        return;
+    queue_remove(&e->changes, job);
+    job->arrived = seconds_now();
+    queue_add(&e->unsynced, job);
 }
 
 static void *engine_thread(void *arg)
@@ -302,13 +332,15 @@ static void *engine_thread(void *arg)
     struct engine *e = arg;
     pthread_mutex_lock(&e->lock);
     for (;;) {
-        while (e->looks.first == NULL && e->changes.first == NULL && !e->stopping)
+        while (waiting(e) == 0 && !e->stopping)
             pthread_cond_wait(&e->arrived, &e->lock);
-        if (e->looks.first == NULL && e->changes.first == NULL)
+        if (waiting(e) == 0)
             break;
         if (e->looks.first != NULL)
             turn_of_looks(e);
-        if (e->changes.first != NULL)
+        if (sync_is_due(e))
+            turn_of_sync(e);
+        else if (e->changes.first != NULL)
             turn_of_changes(e);
     }
     pthread_mutex_unlock(&e->lock);
@@ -339,6 +371,7 @@ struct engine *engine_start(struct memfile *file, const struct settings *setting
     e->room = settings->batch;
     e->looks.last = &e->looks.first;
     e->changes.last = &e->changes.first;
+    e->unsynced.last = &e->unsynced.first;
     e->x = calloc(e->room * e->dim, sizeof *e->x);
     e->answers = calloc(e->room * e->dim, sizeof *e->answers);
     e->spread = calloc(e->room * e->dim, sizeof *e->spread);
@@ -365,7 +398,7 @@ enum engine_answer engine_do(struct engine *e, struct job *job)
     pthread_mutex_lock(&e->lock);
     if (e->stopping) {
         answer = ENGINE_STOPPED;
-    } else if (e->looks.count + e->changes.count >= e->settings->most_waiting) {
+    } else if (waiting(e) >= e->settings->most_waiting) {
         answer = ENGINE_FULL;
     } else {
         job->arrived = seconds_now();
@@ -390,7 +423,7 @@ struct state engine_state(struct engine *e)
 {
     pthread_mutex_lock(&e->lock);
     struct state s = e->state;
-    s.waiting = e->looks.count + e->changes.count;
+    s.waiting = waiting(e);
     uint64_t *rows = malloc((s.shards + 1) * sizeof *rows);
     if (rows == NULL)
         s.shards = 0;

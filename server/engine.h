@@ -1,7 +1,7 @@
 /*
  * The one thread that touches the memory. Requests wait in two queues, those that look and those that change; the
  * thread takes turns: all that can be read together, then one row of the first change. So a read waits for one row's
- * write at most, besides the reads before it, and a change is durable before it is answered.
+ * write or a sync at most, besides the reads before it; a change is durable before it is answered, several by one sync.
  */
 #ifndef BPCN_SERVER_ENGINE_H
 #define BPCN_SERVER_ENGINE_H
@@ -39,7 +39,7 @@ struct job {
     bpcn_status status;
     char why[512]; /* the library's sentence */
     /* the engine's */
-    double arrived; /* in seconds */
+    double arrived; /* in seconds; of changes that are made: when they were */
     bool finished;
     struct job *next;
 };
