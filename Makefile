@@ -102,7 +102,7 @@ $(BUILD)/%.o: %.c | deps
 $(BUILD)/server/%.o: server/%.c | deps
 	$(Q)mkdir -p $(@D) && if $(SERVER_CAN_BE); then \
 	    $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@; \
-	else $(CC) -x assembler -c /dev/null -o $@; fi
+	else $(CC) -Wa,--noexecstack -x assembler -c /dev/null -o $@; fi
 $(BUILD)/server/%.html.o $(BUILD)/server/%.json.o: EMBED = $(Q)mkdir -p $(@D) && $(LD) -r -b binary -z noexecstack -o $@ $<
 $(BUILD)/server/%.html.o: server/%.html
 	$(EMBED)

@@ -7,18 +7,20 @@
 #include "progress.h"
 
 #include <microhttpd.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Of a body that is refused so much is taken from the client, so that it gets to read why; a longer one is cut off. */
-enum { DISCARD_MOST = 1 << 20, HEADERS_MOST = 64 << 10 };
+enum { DISCARD_MOST = 1 << 20, HEADERS_MOST = 64 << 10, BODIES_HELD = 16 /* of the longest, at once */ };
 
 struct http {
     struct MHD_Daemon *daemon;
     const struct house *house;
     struct guard guard;
     struct links links;
+    atomic_size_t held; /* bytes of bodies */
 };
 
 /* A request on its way. */
@@ -208,9 +210,11 @@ static enum MHD_Result take_bytes(struct http *h, struct arrival *a, const char 
     }
     if (a->room - a->size < size) {
         size_t room = 2 * (a->size + size);
-        char *more = realloc(a->bytes, room);
+        bool fits = atomic_fetch_add(&h->held, room - a->room) + (room - a->room) <= BODIES_HELD * most;
+        char *more = fits ? realloc(a->bytes, room) : NULL;
         if (more == NULL) {
-            refuse(why, 503, "", "out of memory");
+            atomic_fetch_sub(&h->held, room - a->room);
+            refuse(why, 503, "", "too many long bodies are arriving; try again");
             return MHD_YES;
         }
         a->bytes = more;
@@ -261,6 +265,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **pl
     if (a == NULL)
         return;
     links_request_ends(&h->links, link_of(connection));
+    atomic_fetch_sub(&h->held, a->room);
     body_free(&a->request.body);
     free(a->bytes);
     free(a);

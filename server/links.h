@@ -35,7 +35,7 @@ void links_request_begins(struct links *links);
 void links_request_is_here(struct links *links, struct link *link);
 void links_request_ends(struct links *links, struct link *link);
 
-/* Stops the watch's clock at `stopping` and waits until no request is left. */
+/* From here on links_stopping is true; waits until no request is left. */
 void links_wait(struct links *links);
 bool links_stopping(struct links *links);
 size_t links_count(struct links *links);
