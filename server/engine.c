@@ -165,17 +165,12 @@ static void hand_back(const struct engine *e, struct job *job, size_t at, size_t
     job->done += n;
 }
 
-/* The density that rows are compared by, and how many were as surprising. */
 static void add_typicality(const struct engine *e, struct job *job)
 {
-    double *density = malloc(job->rows * sizeof *density);
-    for (size_t i = 0; i < job->rows; i++)
+    bool told =
+        job->forgotten == 0 && memfile_typicality(e->file, job->x, job->known, job->rows, job->typicality) == BPCN_OK;
+    for (size_t i = 0; i < job->rows && !told; i++)
         job->typicality[i] = -1;
-    if (density != NULL && job->forgotten == 0 &&
-        memfile_score(e->file, job->x, job->known, job->rows, density, job->typicality) == BPCN_OK)
-        for (size_t i = 0; i < job->rows; i++)
-            job->info[i].log_density = density[i];
-    free(density);
 }
 
 /* The rows of one job alone, after the batch has failed: so that nobody suffers for another's rows. */
