@@ -130,8 +130,8 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write holes typicality read prepared forget delete shards shards_read numerics \
-          parts bad_input formats_arrays formats_tables formats_pictures formats_hostile baselines experiments)
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference update write holes typicality views read prepared forget delete shards shards_read numerics \
+          parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines experiments)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
@@ -240,8 +240,8 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 
 # ---- many machines: the commands on a folder of memory files, and experiments, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
-MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args fading fields folder help input load memfile output parts parts_read parts_write picture \
-             progress query remark say verdict letters cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_info cmd_reproduce)
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args columns fading fields folder help input like load memfile output parts parts_read parts_write picture \
+             progress query remark say scores table table_options table_writer verdict letters cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_info cmd_reproduce)
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps
 

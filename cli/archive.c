@@ -418,7 +418,8 @@ static void read_fields(const struct unpacking *u, char *fields, size_t room)
     if (fmt_npz_read_f64(u->path, "fields", &a, NULL) != FMT_OK)
         return;
     for (size_t i = 0; i < a.count && i + 1 < room; i++) {
-        fields[i] = a.data[i] >= 32 && a.data[i] < 127 ? (char)a.data[i] : '?';
+        bool text = a.data[i] == '\t' || a.data[i] == '\n' || (a.data[i] >= 32 && a.data[i] < 256);
+        fields[i] = text ? (char)(unsigned char)a.data[i] : '?';
         fields[i + 1] = '\0';
     }
     fmt_array_free(&a);

@@ -6,7 +6,7 @@
  *   meanL   [N, above, below]    layer L, predicting `below` entries from the `above` ones over it
  *   covL    [N, above, above]    row covariance of layer L
  *   top_mean [N, width]  top_variance [N]
- *   fields  [bytes]          the field description, as text
+ *   fields  [bytes]          what a row is, as text: image:28x28,label:10, or the lines of a table's schema
  *   shards shard_rows when_full  more options; rows [begun] of every shard that has begun, open_shard: begun last
  *
  * Weights, layers and top are those of shard 0; shardK.weights, shardK.mean0, ... those of the others.

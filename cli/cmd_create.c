@@ -1,7 +1,9 @@
 /* bpcn create: a new, empty memory file. */
 #include "args.h"
 #include "commands.h"
+#include "like.h"
 #include "memfile.h"
+#include "table_options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,8 +57,9 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
 
 struct plan {
     bpcn_options options;
-    struct fields fields;
-    int shapes;        /* of --image, --dim and --fields, how many were given */
+    fmt_schema fields;
+    struct like like;
+    int shapes;        /* of --image, --dim, --fields and --like, how many were given */
     uint64_t capacity; /* 0: not given, as are the next two */
     bool hidden, shards;
     bool force;
@@ -99,13 +102,18 @@ static int parse_word(struct args *a, const char *option, const char *const *wor
 
 static void parse_shape(struct args *a, int c, struct plan *plan)
 {
-    char why[200];
-    int failed = c == OPT_IMAGE ? fields_parse_shape("image", optarg, &plan->fields, why, sizeof why)
-                 : c == OPT_DIM ? fields_parse_shape("row", optarg, &plan->fields, why, sizeof why)
-                                : fields_parse(optarg, &plan->fields, why, sizeof why);
+    fmt_error why;
+    fmt_schema_free(&plan->fields);
+    int failed = c == OPT_IMAGE ? fields_parse_shape("image", optarg, &plan->fields, &why)
+                 : c == OPT_DIM ? fields_parse_shape("row", optarg, &plan->fields, &why)
+                                : fmt_schema_parse_fields(optarg, &plan->fields, &why) != FMT_OK;
     plan->shapes++;
     if (failed)
-        a->status = say_usage(&a->say, "--%s: %s", c == OPT_IMAGE ? "image" : c == OPT_DIM ? "dim" : "fields", why);
+        a->status = say_usage(&a->say, "--%s: %s",
+                              c == OPT_IMAGE ? "image"
+                              : c == OPT_DIM ? "dim"
+                                             : "fields",
+                              why.message);
 }
 
 static void parse_option(struct args *a, int c, struct plan *plan)
@@ -161,8 +169,46 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         plan->force = true;
         break;
     default:
-        parse_shape(a, c, plan);
+        if (!like_option(a, c, &plan->like))
+            parse_shape(a, c, plan);
     }
+}
+
+static void parse_all(struct args *a, int argc, char **argv, struct plan *plan)
+{
+    args_begin(a, argc, argv, own);
+    args_add(a, like_option_list);
+    for (int c; (c = args_next(a)) >= 0;)
+        parse_option(a, c, plan);
+}
+
+/* What a row is. */
+static const fmt_schema *schema_of(const struct plan *plan)
+{
+    return plan->like.path != NULL ? &plan->like.found.schema : &plan->fields;
+}
+
+static void plan_free(struct plan *plan)
+{
+    fmt_schema_free(&plan->fields);
+    like_free(&plan->like);
+}
+
+/* A table has a network of its own kind; what the command line says of it goes on top. */
+static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
+{
+    int status = like_infer(&a->say, &plan->like);
+    if (status != 0)
+        return status;
+    struct plan again = {0};
+    bpcn_options_default(&again.options, sizeof again.options);
+    table_options(schema_of(plan), plan->like.found.rows, &again.options);
+    parse_all(a, argc, argv, &again); /* it went well before */
+    again.like.found = plan->like.found;
+    plan->like.found = (fmt_inference){0};
+    plan_free(plan);
+    *plan = again;
+    return 0;
 }
 
 /* ---- shards */
@@ -190,7 +236,7 @@ static int plan_shards(const struct say *say, struct plan *plan)
     bpcn_options *o = &plan->options;
     if (plan->capacity > 0 && plan->shards)
         return say_usage(say, "give --capacity or --shards, not both: one follows from the other");
-    if (plan->capacity == 0 && !plan->shards && !plan->hidden && fields_picture(&plan->fields) != NULL)
+    if (plan->capacity == 0 && !plan->shards && !plan->hidden && fmt_schema_picture(&plan->fields) != NULL)
         plan->capacity = PICTURES_USUAL;
     bool several = plan->capacity > 0 || o->shards > 1;
     for (size_t l = 0; l < o->layers && several && !plan->hidden; l++)
@@ -244,14 +290,16 @@ static void tell_disk(const struct say *say, const char *path, const struct memh
                  there < h->file_bytes ? ", and not at all before there is room for a second file like it" : "");
 }
 
-static void tell(const struct args *a, const char *path)
+static void tell(const struct args *a, const char *path, const struct like *like)
 {
     struct memhead head;
     char fields[FIELDS_TEXT_MOST];
     if (a->say.quiet || memfile_head(&a->say, path, &head) != 0)
         return;
     const bpcn_options *o = &head.options;
-    fields_format(&head.remark.fields, fields, sizeof fields);
+    fmt_schema_describe(&head.remark.fields, fields, sizeof fields);
+    if (like->path != NULL && !a->say.json)
+        like_tell(&a->say, like);
     say_result(&a->say, "%s: empty, %s, ", path, fields);
     if (a->say.json) {
         fputs("{\"created\":", stdout);
@@ -260,6 +308,8 @@ static void tell(const struct args *a, const char *path)
                head.stats.bytes, head.stats.bytes_most, o->shards, o->shard_rows);
         if (head.file_most > 0)
             printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, head.file_most, head.disk_most);
+        if (like->path != NULL)
+            like_tell(&a->say, like);
         puts("}");
     } else if (o->shards > 1) {
         tell_shards(&a->say, &head);
@@ -272,27 +322,45 @@ static void tell(const struct args *a, const char *path)
     memhead_free(&head);
 }
 
+/* The memory that was asked for; 0, or an exit status after a message. */
+static int create(struct args *a, struct plan *plan, const char *path)
+{
+    struct remark remark = {.fields = *schema_of(plan), .fullness = 0};
+    char note[NOTE_MOST];
+    plan->options.dim = remark.fields.dim;
+    if (plan_shards(&a->say, plan) != 0)
+        return EXIT_USAGE;
+    warn(&a->say, &plan->options);
+    if (remark_format(&remark, note, sizeof note - 128) != 0) /* counts are longer later on */
+        return say_error(&a->say,
+                         "%s: the names, words and scales of %zu columns do not fit into %d bytes (--ignore some)",
+                         path, remark.fields.count, BPCN_MAX_NOTE);
+    return memfile_create(&a->say, path, &plan->options, &remark.fields, plan->force, plan->files);
+}
+
 int cmd_create(int argc, char **argv)
 {
     struct args a;
     struct plan plan = {0};
     bpcn_options_default(&plan.options, sizeof plan.options);
-    args_begin(&a, argc, argv, own);
-    for (int c; (c = args_next(&a)) >= 0;)
-        parse_option(&a, c, &plan);
-    if (!args_expect(&a, 1, 1, "MEM --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
-        return a.status;
-    if (plan.shapes != 1)
-        return say_usage(&a.say,
-                         "%s: say what a row is with one of --image 32x32x3, --dim 3072, "
-                         "--fields image:28x28,label:10",
-                         args_rest(&a)[0]);
-    plan.options.dim = plan.fields.dim;
-    if (plan_shards(&a.say, &plan) != 0)
-        return EXIT_USAGE;
-    warn(&a.say, &plan.options);
-    int status = memfile_create(&a.say, args_rest(&a)[0], &plan.options, &plan.fields, plan.force, plan.files);
-    if (status == 0)
-        tell(&a, args_rest(&a)[0]);
+    parse_all(&a, argc, argv, &plan);
+    int status = 0;
+    bool table = plan.like.path != NULL;
+    if (!args_expect(&a, 1, 1, "MEM --like TABLE.csv | --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
+        status = a.status;
+    else if (plan.shapes + table != 1)
+        status = say_usage(&a.say,
+                           "%s: say what a row is with one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
+                           "--fields image:28x28,label:10",
+                           args_rest(&a)[0]);
+    else if (!table && (plan.like.wish_count > 0 || plan.like.missing.count > 0))
+        status = say_usage(&a.say, "--column, --ignore and --missing are about the columns of a --like TABLE.csv");
+    else if (table)
+        status = plan_table(&a, argc, argv, &plan);
+    if (status == 0 && a.status < 0)
+        status = create(&a, &plan, args_rest(&a)[0]);
+    if (status == 0 && a.status < 0)
+        tell(&a, args_rest(&a)[0], &plan.like);
+    plan_free(&plan);
     return status ? status : say_flush(&a.say);
 }

@@ -6,6 +6,8 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <string.h>
+
 struct tally {
     size_t deleted, refused;
 };
@@ -15,6 +17,10 @@ static int delete_row(struct memfile *file, const struct batch *batch, size_t ro
 {
     char name[4096];
     const struct say *say = file->say;
+    size_t dim = file->remark.fields.dim;
+    if (batch->known != NULL && memchr(batch->known + row * dim, 0, dim) != NULL)
+        return say_error(file->say, "%s: row %zu has missing values; only a whole row can be taken back", batch->name,
+                         batch->first + row);
     bpcn_status status = memfile_delete(file, batch->x + row * file->remark.fields.dim);
     batch_row_name(batch, row, name, sizeof name);
     if (status != BPCN_OK && status != BPCN_REFUSED)
@@ -37,7 +43,7 @@ static int delete_batch(struct memfile *file, const struct batch *batch, struct 
 {
     for (size_t f = 0; f < file->remark.fields.count; f++)
         if (!batch->given[f])
-            return say_error(file->say, "%s: field %s is missing", batch->name, file->remark.fields.field[f].name);
+            return say_error(file->say, "%s: field %s is missing", batch->name, file->remark.fields.column[f].name);
     for (size_t i = 0; i < batch->rows; i++) {
         if (interrupted())
             return EXIT_INTERRUPTED;

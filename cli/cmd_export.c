@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "memfile.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,7 +20,6 @@ int cmd_export(int argc, char **argv)
 {
     struct args a;
     struct memfile file;
-    char fields[FIELDS_TEXT_MOST];
     args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
     while (args_next(&a) >= 0)
         ;
@@ -31,9 +31,16 @@ int cmd_export(int argc, char **argv)
     int status = memfile_open(&a.say, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
         return status;
-    fields_format(&file.remark.fields, fields, sizeof fields);
-    const bpcn_memory *memory = memfile_memory(&file);
-    status = memory ? archive_save(&a.say, path, memory, fields) : EXIT_FAILED;
+    char *schema = fmt_schema_format(&file.remark.fields), *text = schema;
+    if (schema != NULL && strncmp(schema, "fields=", 7) == 0) { /* the short form goes without its key */
+        schema[strcspn(schema, "\n")] = '\0';
+        text = schema + 7;
+    }
+    const bpcn_memory *memory = schema ? memfile_memory(&file) : NULL;
+    if (schema == NULL)
+        say_error(&a.say, "out of memory");
+    status = memory ? archive_save(&a.say, path, memory, text) : EXIT_FAILED;
+    free(schema);
     memfile_close(&file);
     if (status == 0)
         say_result(&a.say, "%s: parameters of %s\n", path, args_rest(&a)[0]);
@@ -44,20 +51,27 @@ static int adopt(const struct say *say, const char *from, const char *to, bool f
 {
     bpcn_memory *memory;
     bpcn_options o = {.size = sizeof o};
-    struct fields fields;
-    char text[FIELDS_TEXT_MOST], why[200], size[32];
+    fmt_schema fields;
+    fmt_error why;
+    char text[NOTE_MOST], size[32];
     int status = archive_load(say, from, &memory, text, sizeof text);
     if (status != 0)
         return status;
     bpcn_memory_get_options(memory, &o);
     snprintf(size, sizeof size, "%zu", o.dim);
-    int failed = text[0] ? fields_parse(text, &fields, why, sizeof why)
-                         : fields_parse_shape("row", size, &fields, why, sizeof why);
+    bool lines = strncmp(text, "columns=", 8) == 0 || strncmp(text, "missing=", 8) == 0;
+    int failed = lines     ? fmt_schema_parse(text, &fields, &why) != FMT_OK
+                 : text[0] ? fmt_schema_parse_fields(text, &fields, &why) != FMT_OK
+                           : fields_parse_shape("row", size, &fields, &why);
     if (failed || fields.dim != o.dim) {
         bpcn_memory_free(memory);
-        return say_error(say, "%s: fields: %s", from, failed ? why : "not the memory's number of entries");
+        status = say_error(say, "%s: fields: %s", from, failed ? why.message : "not the memory's number of entries");
+    } else {
+        status = memfile_adopt(say, to, memory, &fields, force);
     }
-    return memfile_adopt(say, to, memory, &fields, force);
+    if (!failed)
+        fmt_schema_free(&fields);
+    return status;
 }
 
 int cmd_import(int argc, char **argv)

@@ -165,7 +165,9 @@ static int measure(const struct say *say, const char *path, struct memhead *h)
     if (status != 0)
         return status;
     status = measure_fullness(&file, NULL);
+    fmt_schema_free(&h->remark.fields);
     h->remark = file.remark;
+    file.remark.fields = (fmt_schema){0};
     memfile_close(&file);
     return status;
 }
@@ -196,7 +198,7 @@ int cmd_info(int argc, char **argv)
         memhead_free(&head);
         return status;
     }
-    fields_format(&head.remark.fields, fields, sizeof fields);
+    fmt_schema_describe(&head.remark.fields, fields, sizeof fields);
     if (a.say.json)
         tell_json(path, &head, fields);
     else

@@ -7,6 +7,7 @@
 #include "output.h"
 #include "progress.h"
 #include "query.h"
+#include "scores.h"
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 enum {
     OPT_REFUSE = 420,
     OPT_SHARDS_READ,
+    OPT_WRITE,
     CHUNK = 256,
     CHUNK_BYTES = 64 << 20
 }; /* rows of one call of the library, at most */
@@ -30,7 +32,11 @@ struct reading {
     struct query_maker *maker;
     struct output *out;
     struct progress progress;
-    bool score;                      /* verdicts only */
+    bool score;              /* verdicts only */
+    bool write;              /* score --write: every row is learnt after it was scored */
+    const char *scores_path; /* score -o */
+    struct scores *scores;
+    size_t written;
     double refuse;                   /* --refuse-below */
     size_t shards;                   /* begun so far */
     size_t ask;                      /* --shards-read: that a row is read in; 0: as the library thinks */
@@ -55,17 +61,17 @@ struct row_view {
    truth of none of it is known. */
 static double row_error(const struct reading *r, const struct row_view *v)
 {
-    const struct fields *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.remark.fields;
     size_t at = v->row * fields->dim, count = 0;
     bool hidden = false;
     double sum = 0;
     for (size_t i = 0; i < fields->count; i++)
         hidden = hidden || (v->batch->given[i] &&
-                            memchr(v->query->known + at + fields->field[i].offset, 0, fields->field[i].size) != NULL);
+                            batch_hides(v->batch, v->query->known, fields->dim, v->row, &fields->column[i]));
     for (size_t i = 0; i < fields->count; i++) {
-        const struct field *f = &fields->field[i];
+        const fmt_column *f = &fields->column[i];
         for (size_t j = f->offset; v->batch->given[i] && j < f->offset + f->size; j++) {
-            if (v->query->known[at + j] && hidden)
+            if ((v->query->known[at + j] && hidden) || (v->batch->known != NULL && !v->batch->known[at + j]))
                 continue;
             sum += pow((double)(v->answer[j] - v->batch->x[at + j]), 2);
             count++;
@@ -75,30 +81,47 @@ static double row_error(const struct reading *r, const struct row_view *v)
 }
 
 /* Whether the memory was asked for the field: no entry of it was known. */
-static bool was_asked(const struct query *query, const struct field *f, size_t dim, size_t row)
+static bool was_asked(const struct query *query, const fmt_column *f, size_t dim, size_t row)
 {
     return memchr(query->known + row * dim + f->offset, 1, f->size) == NULL;
 }
 
-/* A field of several values, none of them a picture, is taken for one-of-n. */
-static bool is_label(const struct field *f)
+/* A number in the table's units, or a word, that the memory was asked for. */
+static void json_cell(const fmt_column *f, const float *x)
 {
-    return !field_is_picture(f) && f->size > 1 && f->size <= 1000;
+    fmt_style plain = {.separator = '\0', .decimal = '.'};
+    char text[FMT_CELL_ROOM];
+    if (f->kind == FMT_CATEGORY)
+        json_string(stdout, f->words.word[(size_t)fmt_decode_value(f, x)]);
+    else {
+        fmt_decode_text(f, x, &plain, text, sizeof text);
+        printf("%s", text);
+    }
+}
+
+/* Whether an answer to the field is short: a label, a number, a word. */
+static bool can_be_told(const fmt_schema *fields, const fmt_column *f)
+{
+    return fields->count > 1 && (field_is_label(f) || fmt_column_in_table(f));
 }
 
 static void json_fields(const struct reading *r, const struct row_view *v)
 {
-    const struct fields *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.remark.fields;
     bool first = true;
     for (size_t i = 0; i < fields->count && v->answer != NULL; i++) {
-        const struct field *f = &fields->field[i];
-        if (fields->count < 2 || !is_label(f) || !was_asked(v->query, f, fields->dim, v->row))
+        const fmt_column *f = &fields->column[i];
+        if (!can_be_told(fields, f) || !was_asked(v->query, f, fields->dim, v->row))
             continue;
-        size_t label = field_label(f, v->answer);
         printf("%s", first ? ",\"answer\":{" : ",");
         json_string(stdout, f->name);
-        printf(":{\"class\":%zu,\"value\":%.6g}", label, (double)v->answer[f->offset + label]);
+        putchar(':');
         first = false;
+        size_t label = field_label(f, v->answer);
+        if (fmt_column_in_table(f))
+            json_cell(f, v->answer + f->offset);
+        else
+            printf("{\"class\":%zu,\"value\":%.6g}", label, (double)v->answer[f->offset + label]);
     }
     if (!first)
         putchar('}');
@@ -129,11 +152,18 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
 
 static void tell_fields(const struct reading *r, const struct row_view *v)
 {
-    const struct fields *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.remark.fields;
+    fmt_style plain = {.separator = ' ', .decimal = '.'};
+    char text[FMT_CELL_ROOM];
     for (size_t i = 0; i < fields->count && v->answer != NULL; i++) {
-        const struct field *f = &fields->field[i];
-        if (fields->count > 1 && is_label(f) && was_asked(v->query, f, fields->dim, v->row))
-            say_result(r->file.say, "  %s %zu", f->name, field_label(f, v->answer));
+        const fmt_column *f = &fields->column[i];
+        if (!can_be_told(fields, f) || !was_asked(v->query, f, fields->dim, v->row))
+            continue;
+        if (fmt_column_in_table(f))
+            fmt_decode_text(f, v->answer + f->offset, &plain, text, sizeof text);
+        else
+            snprintf(text, sizeof text, "%zu", field_label(f, v->answer));
+        say_result(r->file.say, "  %s %s", f->name, text);
     }
 }
 
@@ -146,7 +176,7 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
         tell_json(r, v, error);
         return;
     }
-    if (r->out_options.path != NULL)
+    if (r->out_options.path != NULL || r->scores != NULL)
         return;
     batch_row_name(v->batch, v->row, name, sizeof name);
     say_result(say, "%s  %s%.4f %s%s", name, say_hue(say, verdict_hue(verdict)), v->info->familiarity,
@@ -165,10 +195,11 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
 
 static void count_labels(struct reading *r, const struct row_view *v)
 {
-    const struct fields *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.remark.fields;
     for (size_t i = 0; i < fields->count && v->query->truth && v->answer != NULL; i++) {
-        const struct field *f = &fields->field[i];
-        if (fields->count < 2 || !is_label(f) || !v->batch->given[i] || !was_asked(v->query, f, fields->dim, v->row))
+        const fmt_column *f = &fields->column[i];
+        if (fields->count < 2 || !field_is_label(f) || !v->batch->given[i] ||
+            !was_asked(v->query, f, fields->dim, v->row))
             continue;
         r->labelled++;
         r->right += field_label(f, v->answer) == field_label(f, v->batch->x + v->row * fields->dim);
@@ -251,6 +282,8 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     o.shards = r->ask;
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = !query->all_known || (r->score && query->noise < 0);
+    if (masked && fmt_schema_is_table(&r->file.remark.fields))
+        o.objective = BPCN_OBJECTIVE_MARGINAL; /* rows to come are likelier asked for than rows that were */
     o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
     bpcn_status status = memfile_read(&r->file, query->x + first * dim, masked ? query->known + first * dim : NULL,
                                       rows, &o, answers, info);
@@ -261,6 +294,22 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     progress_clear(&r->progress);
     return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
                      batch->first + first + rows - 1, memfile_why(&r->file));
+}
+
+/* Learns one row, of which the query says what is known. */
+static int learn(struct reading *r, const struct batch *part, const struct query *view)
+{
+    size_t dim = r->file.remark.fields.dim, written = 0;
+    bpcn_write_row became;
+    bool whole = memchr(view->known, 0, dim) == NULL;
+    if (memchr(view->known, 1, dim) == NULL)
+        return 0; /* there is nothing to learn */
+    bpcn_status status = memfile_write(&r->file, part->x, whole ? NULL : view->known, 1, &became, &written);
+    r->written += written;
+    if (status == BPCN_OK)
+        return memfile_breathe(&r->file);
+    progress_clear(&r->progress);
+    return say_error(r->file.say, "%s row %zu: %s", part->name, part->first, memfile_why(&r->file));
 }
 
 static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
@@ -287,9 +336,14 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
         part.first += first;
         part.rows = rows;
         part.x += first * dim;
+        part.known = batch->known ? batch->known + first * dim : NULL;
         view.x += first * dim;
         view.known += first * dim;
         status = output_add(r->out, &part, &view, rows, answers, familiarity);
+        for (size_t i = 0; i < rows && r->scores != NULL && status == 0; i++)
+            status = scores_add(r->scores, r->rows - rows + i, &info[i]);
+        if (status == 0 && r->write)
+            status = learn(r, &part, &view);
         if (status != 0)
             return status;
     }
@@ -300,7 +354,7 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
 static size_t rows_at_once(const struct reading *r, const struct batch *batch)
 {
     size_t fit = CHUNK_BYTES / (r->file.remark.fields.dim * sizeof(float));
-    size_t most = fit < 1 ? 1 : fit < CHUNK ? fit : CHUNK;
+    size_t most = fit < 1 || r->write ? 1 : fit < CHUNK ? fit : CHUNK;
     return batch->rows < most ? batch->rows : most;
 }
 
@@ -321,8 +375,9 @@ static int read_batch(struct reading *r, const struct input *input, const struct
 static void summarize(const struct reading *r)
 {
     const struct say *say = r->file.say;
-    bool piped = r->out_options.path != NULL && strcmp(r->out_options.path, "-") == 0;
-    if (say->json || say->quiet || piped || (r->rows < 2 && r->out_options.path == NULL))
+    const char *to = r->scores_path ? r->scores_path : r->out_options.path;
+    bool piped = to != NULL && strcmp(to, "-") == 0;
+    if (say->json || say->quiet || piped || (r->rows < 2 && to == NULL))
         return;
     say_result(say, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->verdicts[BPCN_KNOWN]);
     if (r->verdicts[BPCN_BLEND] > 0)
@@ -342,7 +397,7 @@ static void summarize(const struct reading *r)
 /* The estimate of the noise cannot tell a new row from a noisy copy; who asks often can. */
 static void hint_at_noise(const struct reading *r)
 {
-    double scale = fields_picture(&r->file.remark.fields) != NULL ? 2 : 1;
+    double scale = fmt_schema_picture(&r->file.remark.fields) != NULL ? 2 : 1;
     if (r->doubtful > 0)
         say_note(r->file.say, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g",
                  r->doubtful, r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
@@ -361,6 +416,12 @@ static int run(struct reading *r, struct input *input)
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     status = status ? status : output_finish(r->out);
+    int kept = scores_close(r->scores, status == 0);
+    int saved = r->written > 0 ? memfile_commit(&r->file) : 0;
+    if (r->written > 0 && (status || kept || saved))
+        say_error(r->file.say, "%s: %zu row%s written before that %s in the memory", r->file.path, r->written,
+                  r->written == 1 ? "" : "s", r->written == 1 ? "is" : "are");
+    status = status ? status : kept ? kept : saved;
     if (status != 0)
         return status;
     summarize(r);
@@ -374,18 +435,20 @@ static int open_and_run(struct args *a, struct reading *r)
 {
     struct input *input = NULL;
     bpcn_stats stats = {.size = sizeof stats};
-    int status = memfile_open(&a->say, args_rest(a)[0], TO_LOOK, &r->file);
+    int status = memfile_open(&a->say, args_rest(a)[0], r->write ? TO_CHANGE : TO_LOOK, &r->file);
     if (status != 0)
         return status;
     r->options.size = sizeof r->options;
     memfile_options(&r->file, &r->options);
     memfile_stats(&r->file, &stats);
     r->shards = stats.shards;
-    const struct fields *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.remark.fields;
     r->out_options.channels_last = r->input.channels_last;
     r->maker = query_open(&a->say, fields, &r->query, &status);
     r->out = r->maker ? output_open(&a->say, fields, &r->out_options) : NULL;
-    if (r->out != NULL)
+    if (r->out != NULL && r->scores_path != NULL)
+        r->scores = scores_open(&a->say, r->scores_path);
+    if (r->out != NULL && (r->scores != NULL || r->scores_path == NULL))
         input = input_open(&a->say, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
     if (r->maker != NULL)
         status = input ? run(r, input) : r->out == NULL ? EXIT_USAGE : EXIT_FAILED;
@@ -398,12 +461,14 @@ static int open_and_run(struct args *a, struct reading *r)
 
 static int ask(int argc, char **argv, bool score)
 {
-    static const struct option own[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE},
-                                        {"shards-read", required_argument, NULL, OPT_SHARDS_READ},
-                                        {NULL, 0, NULL, 0}};
+    static const struct option of_read[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE}, {NULL, 0, NULL, 0}};
+    static const struct option of_score[] = {
+        {"output", required_argument, NULL, 'o'}, {"write", no_argument, NULL, OPT_WRITE}, {NULL, 0, NULL, 0}};
+    static const struct option both[] = {{"shards-read", required_argument, NULL, OPT_SHARDS_READ}, {NULL, 0, NULL, 0}};
     struct args a;
     struct reading r = {.score = score, .query = query_options_default()};
-    args_begin(&a, argc, argv, score ? &own[1] : own);
+    args_begin(&a, argc, argv, score ? of_score : of_read);
+    args_add(&a, both);
     args_add(&a, input_option_list);
     args_add(&a, query_option_list);
     if (!score)
@@ -411,11 +476,15 @@ static int ask(int argc, char **argv, bool score)
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_REFUSE)
             r.refuse = args_number(&a, "--refuse-below", optarg, 0, 1);
+        else if (c == OPT_WRITE)
+            r.write = true;
+        else if (c == 'o' && score)
+            r.scores_path = optarg;
         else if (c == OPT_SHARDS_READ)
             r.ask = (size_t)args_whole(&a, "--shards-read", optarg, 0, BPCN_MAX_SHARDS);
         else if (!input_option(&a, c, &r.input) && !query_option(&a, c, &r.query))
             output_option(&a, c, &r.out_options);
-    if (!args_expect(&a, 2, 1 << 30, score ? "MEM INPUT..." : "MEM INPUT... [-o OUT]"))
+    if (!args_expect(&a, 2, 1 << 30, score ? "MEM INPUT... [-o SCORES.csv]" : "MEM INPUT... [-o OUT]"))
         return a.status;
     catch_interrupts();
     int status = open_and_run(&a, &r);

@@ -30,6 +30,7 @@ struct writing {
     size_t written, verdicts[BPCN_BLEND + 1]; /* rows, and by verdict before they were written */
     bpcn_read_info known[AHEAD]; /* what any shard says of the rows at hand; the write itself asks only its own */
     size_t ahead, until;         /* of the batch: these rows */
+    size_t empty;                /* rows of which nothing is known */
 };
 
 /* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
@@ -53,7 +54,10 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     unsigned char *all = malloc(rows * dim);
     if (all == NULL)
         return say_error(w->file.say, "out of memory");
-    memset(all, 1, rows * dim);
+    if (batch->known != NULL)
+        memcpy(all, batch->known + first * dim, rows * dim);
+    else
+        memset(all, 1, rows * dim);
     bpcn_status status = memfile_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
     if (status == BPCN_OK)
         memcpy(w->known, info, rows * sizeof *info);
@@ -61,6 +65,13 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     if (status == BPCN_OK || status == BPCN_INVALID) /* of a bad row its write will tell */
         return 0;
     return memfile_error(&w->file);
+}
+
+/* What is known of rows: NULL where that is everything. */
+static const unsigned char *known_of(const struct batch *batch, size_t first, size_t count, size_t dim)
+{
+    const unsigned char *known = batch->known ? batch->known + first * dim : NULL;
+    return known != NULL && memchr(known, 0, count * dim) != NULL ? known : NULL;
 }
 
 static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
@@ -75,7 +86,8 @@ static void tell_row(struct writing *w, const struct batch *batch, size_t row, c
     }
     w->written++;
     w->verdicts[verdict]++;
-    probes_add(&w->probes, batch->x + row * w->options.dim);
+    if (known_of(batch, row, 1, w->options.dim) == NULL)
+        probes_add(&w->probes, batch->x + row * w->options.dim);
     if (w->file.say->json) {
         fputs("{\"input\":", stdout);
         json_string(stdout, batch->name);
@@ -97,7 +109,8 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     char name[4096];
     bpcn_status status = fading_step(&w->fading, &w->file);
     if (status == BPCN_OK)
-        status = memfile_write(&w->file, batch->x + first * w->options.dim, count, became, &written);
+        status = memfile_write(&w->file, batch->x + first * w->options.dim,
+                               known_of(batch, first, count, w->options.dim), count, became, &written);
     for (size_t i = 0; i < written; i++)
         tell_row(w, batch, first + i, &became[i]);
     if (status == BPCN_OK)
@@ -107,24 +120,36 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     return say_error(w->file.say, "%s: %s%s", name, memfile_why(&w->file), status == BPCN_FULL ? full_hint : "");
 }
 
+/* Rows from `first` on that are written at once: those before the next of which nothing is known. */
+static size_t rows_together(const struct batch *batch, size_t first, size_t most, size_t dim)
+{
+    size_t count = 0, left = batch->rows - first;
+    while (count < most && count < left &&
+           (batch->known == NULL || memchr(batch->known + (first + count) * dim, 1, dim) != NULL))
+        count++;
+    return count;
+}
+
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
-    const struct fields *fields = &w->file.remark.fields;
+    const fmt_schema *fields = &w->file.remark.fields;
     size_t before = w->written, most = memfile_write_most(&w->file);
     most = w->fading.beta != 0 ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
-            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->field[f].name,
-                             fields->field[f].name);
-    for (size_t i = 0; i < batch->rows; i += most) {
-        size_t expected = input_expected(input), left = batch->rows - i;
+            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->column[f].name,
+                             fields->column[f].name);
+    for (size_t i = 0, count; i < batch->rows; i += count ? count : 1) {
         if (interrupted())
             return EXIT_INTERRUPTED;
-        progress_update(&w->progress, before + i, expected);
+        progress_update(&w->progress, before + i, input_expected(input));
         int status = 0;
-        if (w->options.shards > 1 && most == 1 && (i == 0 || i == w->until))
+        count = rows_together(batch, i, most, w->options.dim);
+        w->empty += count == 0;
+        if (w->options.shards > 1 && most == 1 && (i == 0 || i >= w->until))
             status = look_ahead(w, batch, i);
-        status = status ? status : write_rows(w, batch, i, left < most ? left : most);
+        if (count > 0 && status == 0)
+            status = write_rows(w, batch, i, count);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
@@ -153,6 +178,9 @@ static void tell(const struct writing *w, double rate)
     say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
     if (advice != NULL)
         say_note(say, "%s: %s", w->file.path, advice);
+    if (w->empty > 0)
+        say_note(say, "%zu row%s nothing known and %s passed over", w->empty, w->empty == 1 ? " has" : "s have",
+                 w->empty == 1 ? "was" : "were");
 }
 
 /* Whatever happened, the rows that were written stay, and their number is said. */

@@ -6,6 +6,7 @@ int cmd_create(int argc, char **argv);
 int cmd_write(int argc, char **argv);
 int cmd_read(int argc, char **argv);
 int cmd_score(int argc, char **argv);
+int cmd_fill(int argc, char **argv);
 int cmd_forget(int argc, char **argv);
 int cmd_delete(int argc, char **argv);
 int cmd_sample(int argc, char **argv);

@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS };
+enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS, OPT_CLIP };
 
 const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RESIZE},
                                            {"pixels", no_argument, NULL, OPT_PIXELS},
@@ -17,17 +17,19 @@ const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RES
                                            {"format", required_argument, NULL, OPT_FORMAT},
                                            {"member", required_argument, NULL, OPT_MEMBER},
                                            {"rows", required_argument, NULL, OPT_ROWS},
+                                           {"clip", no_argument, NULL, OPT_CLIP},
                                            {NULL, 0, NULL, 0}};
 
 struct input {
     const struct say *say;
-    const struct fields *fields;
+    const fmt_schema *fields;
     struct input_options options;
     struct item *items;
     size_t count, room, at;
-    struct piece piece[FIELDS_MOST]; /* fields waiting for the others; size 0: not given */
-    char *names[FIELDS_MOST];
-    struct piece held; /* loaded, but of the next batch */
+    struct piece *piece; /* [fields] waiting for the others; size 0: not given */
+    char **names;        /* [fields] */
+    struct piece held;   /* loaded, but of the next batch */
+    struct table *table; /* that the item at hand is read from, or NULL */
     size_t held_item;
     bool holds;
     size_t streamed, returned; /* rows */
@@ -89,6 +91,9 @@ bool input_option(struct args *a, int c, struct input_options *o)
     case OPT_ROWS:
         parse_rows(a, optarg, o);
         return true;
+    case OPT_CLIP:
+        o->clip = true;
+        return true;
     default:
         return false;
     }
@@ -96,8 +101,7 @@ bool input_option(struct args *a, int c, struct input_options *o)
 
 /* ---- the list of things to load */
 
-static int add_item(struct input *in, const char *folder, const char *path, const struct field *field,
-                    const char *member)
+static int add_item(struct input *in, const char *folder, const char *path, const fmt_column *field, const char *member)
 {
     if (in->count == in->room) {
         size_t room = in->room ? 2 * in->room : 16;
@@ -134,7 +138,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Every picture of a folder, by name, so that each row has its own. */
-static int add_folder(struct input *in, const char *path, const struct field *field)
+static int add_folder(struct input *in, const char *path, const fmt_column *field)
 {
     size_t first = in->count;
     int failed = 0;
@@ -161,7 +165,7 @@ static int add_members(struct input *in, const char *path, size_t *added)
     if (length < 4 || strcasecmp(path + length - 4, ".npz") != 0 || fmt_npz_list(path, &names, NULL) != FMT_OK)
         return 0;
     for (size_t i = 0; i < names.count && !failed; i++) {
-        const struct field *field = fields_find(in->fields, names.name[i], strlen(names.name[i]));
+        const fmt_column *field = fmt_schema_find(in->fields, names.name[i], strlen(names.name[i]));
         if (field == NULL)
             continue;
         failed = add_item(in, NULL, path, field, names.name[i]);
@@ -174,7 +178,7 @@ static int add_members(struct input *in, const char *path, size_t *added)
 static int add_argument(struct input *in, const char *text)
 {
     const char *equals = strchr(text, '=');
-    const struct field *field = equals ? fields_find(in->fields, text, (size_t)(equals - text)) : NULL;
+    const fmt_column *field = equals ? fmt_schema_find(in->fields, text, (size_t)(equals - text)) : NULL;
     const char *path = field ? equals + 1 : text;
     struct stat st;
     size_t added = 0;
@@ -187,13 +191,18 @@ static int add_argument(struct input *in, const char *text)
     return added > 0 ? 0 : add_item(in, NULL, path, field, NULL);
 }
 
-struct input *input_open(const struct say *say, const struct fields *fields, const struct input_options *options,
+struct input *input_open(const struct say *say, const fmt_schema *fields, const struct input_options *options,
                          char **names, int count)
 {
     struct input *in = calloc(1, sizeof *in);
     int failed = in == NULL;
     if (!failed)
-        *in = (struct input){.say = say, .fields = fields, .options = *options};
+        *in = (struct input){.say = say,
+                             .fields = fields,
+                             .options = *options,
+                             .piece = calloc(fields->count, sizeof *in->piece),
+                             .names = calloc(fields->count, sizeof *in->names)};
+    failed = failed || in->piece == NULL || in->names == NULL;
     for (int i = 0; i < count && !failed; i++)
         failed = add_argument(in, names[i]);
     if (!failed)
@@ -211,17 +220,22 @@ void input_close(struct input *in)
         free(in->items[i].path);
         free(in->items[i].member);
     }
-    for (size_t f = 0; f < FIELDS_MOST; f++) {
+    for (size_t f = 0; f < in->fields->count && in->piece != NULL && in->names != NULL; f++) {
         piece_free(&in->piece[f]);
         free(in->names[f]);
     }
+    free(in->piece);
+    free(in->names);
     piece_free(&in->held);
+    table_close(in->table);
     free(in->items);
     free(in);
 }
 
 size_t input_expected(const struct input *in)
 {
+    if (in->table != NULL)
+        return 0;
     for (size_t i = in->at; i < in->count; i++)
         if (strcmp(in->items[i].path, "-") == 0)
             return 0;
@@ -234,7 +248,18 @@ void batch_free(struct batch *batch)
 {
     free(batch->name);
     free(batch->x);
+    free(batch->known);
+    free(batch->given);
     *batch = (struct batch){0};
+}
+
+bool batch_hides(const struct batch *batch, const unsigned char *known, size_t dim, size_t row, const fmt_column *field)
+{
+    size_t at = row * dim + field->offset;
+    for (size_t j = at; j < at + field->size; j++)
+        if (!known[j] && (batch->known == NULL || batch->known[j]))
+            return true;
+    return false;
 }
 
 void batch_row_name(const struct batch *batch, size_t row, char *out, size_t room)
@@ -255,7 +280,7 @@ static int no_memory(const struct input *in)
 static int load_next(struct input *in)
 {
     while (!in->holds && in->at < in->count) {
-        if (load_piece(in->say, in->fields, &in->options, &in->items[in->at], &in->held) != 0)
+        if (load_piece(in->say, in->fields, &in->options, &in->items[in->at], &in->table, &in->held) != 0)
             return -1;
         in->held_item = in->at;
         in->holds = in->held.rows > 0;
@@ -267,8 +292,10 @@ static int load_next(struct input *in)
                                                                       : in->items[in->held_item].path);
             return -1;
         }
-        if (!in->holds)
+        if (!in->holds) {
             piece_free(&in->held);
+            in->streamed = 0;
+        }
     }
     return in->holds;
 }
@@ -277,21 +304,24 @@ static int load_next(struct input *in)
 static int take_whole(struct input *in, struct batch *batch)
 {
     const char *path = in->items[in->held_item].path;
-    bool stream = strcmp(path, "-") == 0;
-    *batch = (struct batch){.name = strdup(stream ? "standard input" : path),
+    bool standard = strcmp(path, "-") == 0, stream = standard || in->held.part;
+    *batch = (struct batch){.name = strdup(standard ? "standard input" : path),
                             .first = in->options.first,
                             .rows = in->held.rows,
-                            .x = in->held.x};
+                            .x = in->held.x,
+                            .known = in->held.known,
+                            .given = malloc(in->fields->count * sizeof *batch->given)};
     batch->first += stream ? in->streamed : 0;
     batch->numbered = stream || batch->rows > 1 || in->options.first > 0;
-    in->streamed = stream ? in->streamed + batch->rows : 0;
-    for (size_t f = 0; f < in->fields->count; f++)
+    in->streamed = standard || (stream && !in->held.ended) ? in->streamed + batch->rows : 0;
+    for (size_t f = 0; f < in->fields->count && batch->given != NULL; f++)
         batch->given[f] = true;
     in->held.x = NULL;
+    in->held.known = NULL;
     piece_free(&in->held);
     in->holds = false;
     in->returned += batch->rows;
-    return batch->name ? 1 : no_memory(in);
+    return batch->name && batch->given ? 1 : no_memory(in);
 }
 
 /* Rows of the waiting pieces; 0 after a message that they do not agree. */
@@ -315,17 +345,17 @@ static size_t agreed_rows(const struct input *in)
 /* Labels that came with a picture fill the one field that nobody gave. */
 static int use_labels(struct input *in, const struct piece *p, const char *name)
 {
-    size_t missing = FIELDS_MOST;
+    size_t none = in->fields->count, missing = none;
     for (size_t f = 0; f < in->fields->count; f++) {
         if (in->piece[f].size > 0)
             continue;
-        if (missing != FIELDS_MOST)
+        if (missing != none)
             return 0;
         missing = f;
     }
-    if (missing == FIELDS_MOST || p->labels == NULL || field_is_picture(&in->fields->field[missing]))
+    if (missing == none || p->labels == NULL || field_is_picture(&in->fields->column[missing]))
         return 0;
-    const struct field *field = &in->fields->field[missing];
+    const fmt_column *field = &in->fields->column[missing];
     float *values = malloc(p->rows * sizeof *values), *x = malloc(p->rows * field->size * sizeof *x);
     int failed = values == NULL || x == NULL ? no_memory(in) : 0;
     for (size_t i = 0; !failed && i < p->rows; i++)
@@ -346,10 +376,30 @@ static void fill_field(const struct piece *p, struct batch *batch, size_t dim)
         memcpy(batch->x + i * dim + p->field->offset, p->x + (p->repeats ? 0 : i * p->size), p->size * sizeof *p->x);
 }
 
+/* What is known of the waiting pieces, if any of them has gaps. */
+static int join_known(const struct input *in, struct batch *batch)
+{
+    size_t dim = in->fields->dim;
+    for (size_t f = 0; f < in->fields->count; f++) {
+        const struct piece *p = &in->piece[f];
+        if (p->size == 0 || p->known == NULL)
+            continue;
+        if (batch->known == NULL) {
+            batch->known = malloc(batch->rows * dim);
+            if (batch->known == NULL)
+                return -1;
+            memset(batch->known, 1, batch->rows * dim);
+        }
+        for (size_t i = 0; i < batch->rows; i++)
+            memcpy(batch->known + i * dim + p->field->offset, p->known + (p->repeats ? 0 : i * p->size), p->size);
+    }
+    return 0;
+}
+
 /* The waiting pieces side by side. */
 static int join(struct input *in, struct batch *batch)
 {
-    size_t dim = in->fields->dim, rows = agreed_rows(in), named = FIELDS_MOST;
+    size_t dim = in->fields->dim, rows = agreed_rows(in), none = in->fields->count, named = none;
     *batch = (struct batch){.rows = rows, .first = in->options.first};
     if (rows == 0)
         return -1;
@@ -357,19 +407,22 @@ static int join(struct input *in, struct batch *batch)
         if (in->piece[f].labels != NULL && use_labels(in, &in->piece[f], in->names[f]) != 0)
             return -1;
     batch->x = calloc(rows, dim * sizeof *batch->x);
-    for (size_t f = 0; batch->x != NULL && f < in->fields->count; f++) {
+    batch->given = calloc(none, sizeof *batch->given);
+    if (batch->x == NULL || batch->given == NULL || join_known(in, batch) != 0)
+        return no_memory(in);
+    for (size_t f = 0; f < none; f++) {
         batch->given[f] = in->piece[f].size > 0;
         if (!batch->given[f])
             continue;
         fill_field(&in->piece[f], batch, dim);
-        bool better = named == FIELDS_MOST || (in->piece[named].repeats && !in->piece[f].repeats);
+        bool better = named == none || (in->piece[named].repeats && !in->piece[f].repeats);
         if (in->names[f] != NULL && better)
             named = f;
     }
-    if (batch->x != NULL && named != FIELDS_MOST)
+    if (named != none)
         batch->name = strdup(in->names[named]);
     batch->numbered = rows > 1 || in->options.first > 0;
-    for (size_t f = 0; f < FIELDS_MOST; f++) {
+    for (size_t f = 0; f < none; f++) {
         piece_free(&in->piece[f]);
         free(in->names[f]);
         in->names[f] = NULL;
@@ -381,10 +434,10 @@ static int join(struct input *in, struct batch *batch)
 /* Moves the held piece to its field. */
 static int set_aside(struct input *in)
 {
-    size_t f = (size_t)(in->held.field - in->fields->field);
+    size_t f = (size_t)(in->held.field - in->fields->column);
     const char *path = in->items[in->held_item].path;
-    char value[FIELD_NAME_MOST + 80];
-    snprintf(value, sizeof value, "%s=%.60s", in->held.field->name, path);
+    char value[160];
+    snprintf(value, sizeof value, "%.60s=%.60s", in->held.field->name, path);
     in->names[f] = strdup(in->held.repeats ? value : strcmp(path, "-") == 0 ? "standard input" : path);
     in->piece[f] = in->held;
     in->held = (struct piece){0};
@@ -404,7 +457,7 @@ int input_next(struct input *in, struct batch *batch)
             return waiting ? join(in, batch) : 0;
         if (in->held.field == NULL || in->fields->count == 1)
             return waiting ? join(in, batch) : take_whole(in, batch);
-        if (in->piece[in->held.field - in->fields->field].size > 0)
+        if (in->piece[in->held.field - in->fields->column].size > 0)
             return join(in, batch);
         if (set_aside(in) != 0)
             return -1;

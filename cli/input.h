@@ -6,7 +6,7 @@
 #include "fields.h"
 #include "formats/formats.h"
 
-/* What the options --resize --pixels --channels-last --format --member --rows say. */
+/* What the options --resize --pixels --channels-last --format --member --rows --clip say. */
 struct input_options {
     bool resize;         /* bring pictures to the memory's shape and colours */
     bool pixels;         /* bytes of arrays are pixels */
@@ -14,6 +14,7 @@ struct input_options {
     fmt_kind kind;       /* FMT_ANY: find out; standard input: raw */
     const char *member;  /* of an .npz */
     size_t first, count; /* rows of every input to take; count 0: all */
+    bool clip;           /* numbers far from their column's centre are brought nearer */
 };
 
 extern const struct option input_option_list[];
@@ -30,13 +31,14 @@ struct batch {
     size_t first;  /* number of the first row within it */
     bool numbered; /* it has, or may have, several rows */
     size_t rows;
-    float *x; /* [rows x dim]; fields that were not given are 0 */
-    bool given[FIELDS_MOST];
+    float *x;             /* [rows x dim]; what is not known is 0 */
+    unsigned char *known; /* [rows x dim], or NULL: all of the fields that were given */
+    bool *given;          /* [fields] */
 };
 
 struct input;
 
-struct input *input_open(const struct say *say, const struct fields *fields, const struct input_options *options,
+struct input *input_open(const struct say *say, const fmt_schema *fields, const struct input_options *options,
                          char **names, int count);
 
 /* Rows in all, as far as can be told now; 0: cannot be told. */
@@ -46,6 +48,10 @@ size_t input_expected(const struct input *input);
 int input_next(struct input *input, struct batch *batch);
 void input_close(struct input *input);
 void batch_free(struct batch *batch);
+
+/* Whether a query that knows so much, [rows x dim], leaves out something that the batch knows of a field of a row. */
+bool batch_hides(const struct batch *batch, const unsigned char *known, size_t dim, size_t row,
+                 const fmt_column *field);
 
 /* "photo.png" or "digits.npy row 3". */
 void batch_row_name(const struct batch *batch, size_t row, char *out, size_t room);

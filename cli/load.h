@@ -3,30 +3,33 @@
 #define BPCN_CLI_LOAD_H
 
 #include "input.h"
+#include "table.h"
 
 /* What to load. */
 struct item {
-    char *path;                /* "-": standard input */
-    const struct field *field; /* NULL: whichever its shape fits */
-    char *member;              /* of an .npz, or NULL */
+    char *path;              /* "-": standard input */
+    const fmt_column *field; /* NULL: whichever its shape fits */
+    char *member;            /* of an .npz, or NULL */
 };
 
 struct piece {
-    const struct field *field; /* NULL: whole rows */
+    const fmt_column *field; /* NULL: whole rows */
     size_t rows, size;
-    float *x;        /* [rows x size] */
-    uint8_t *labels; /* [rows] that came along, or NULL */
-    bool repeats;    /* a value given in place: stands for any number of rows */
-    bool ended;      /* a stream that has no more rows */
+    float *x;             /* [rows x size] */
+    unsigned char *known; /* [rows x size], or NULL: everything */
+    uint8_t *labels;      /* [rows] that came along, or NULL */
+    bool repeats;         /* a value given in place: stands for any number of rows */
+    bool ended;           /* a stream that has no more rows */
+    bool part;            /* rows of a table, perhaps not all of them */
 };
 
-/* 0, or -1 after a message. */
-int load_piece(const struct say *say, const struct fields *fields, const struct input_options *options,
-               const struct item *item, struct piece *piece);
+/* 0, or -1 after a message. *table is opened here for a table, which comes in pieces, and closed after the last. */
+int load_piece(const struct say *say, const fmt_schema *fields, const struct input_options *options,
+               const struct item *item, struct table **table, struct piece *piece);
 void piece_free(struct piece *piece);
 
 /* values [rows x 1] that are class numbers become rows of -1 with one +1; 0, or -1 after a message. */
-int labels_to_rows(const struct say *say, const char *name, const struct field *field, const float *values, size_t rows,
+int labels_to_rows(const struct say *say, const char *name, const fmt_column *field, const float *values, size_t rows,
                    float *x);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NOTE_MOST = FIELDS_TEXT_MOST + 256, GROUP_BYTES = 64 << 20 };
+enum { GROUP_BYTES = 64 << 20 };
 static const double seconds_between_syncs = 1;
 
 bool memfile_is_folder(const char *path)
@@ -58,11 +58,11 @@ static struct trouble *fresh(const struct memfile *file)
 static bpcn_status put_remark(bpcn_memory *memory, const struct remark *remark)
 {
     char note[NOTE_MOST];
-    remark_format(remark, note, sizeof note);
-    return bpcn_memory_set_note(memory, note, strlen(note));
+    int failed = remark_format(remark, note, sizeof note); /* too long: the library's sentence says what is allowed */
+    return bpcn_memory_set_note(memory, note, failed ? BPCN_MAX_NOTE + 1 : strlen(note));
 }
 
-int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields, bool force)
+int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const fmt_schema *fields, bool force)
 {
     struct stat st;
     struct remark remark = {.fields = *fields, .fullness = memory_fullness(memory)};
@@ -97,7 +97,7 @@ static struct folder *folder_of(const struct say *say, const char *path)
 }
 
 static int create_folder(const struct say *say, const char *path, const bpcn_options *options,
-                         const struct fields *fields, bool force, size_t files)
+                         const fmt_schema *fields, bool force, size_t files)
 {
     struct folder *folder = folder_of(say, path);
     struct trouble trouble = {0};
@@ -112,14 +112,15 @@ static int create_folder(const struct say *say, const char *path, const bpcn_opt
     folder->files = files > 0 ? files : (size_t)folder->ranks;
     if (folder->options.shards == 1)
         folder->options.shards = folder->files; /* unsaid: one a file */
-    remark_format(&remark, note, sizeof note);
-    if (parts_create(folder, note, force, &trouble) != 0)
+    if (remark_format(&remark, note, sizeof note) != 0)
+        status = say_error(say, "%s: the description of its rows is too long", path);
+    else if (parts_create(folder, note, force, &trouble) != 0)
         status = say_why(say, path, trouble.status, trouble.text);
     free(folder);
     return status;
 }
 
-int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
+int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
                    bool force, size_t files)
 {
     bpcn_memory *memory;
@@ -184,6 +185,7 @@ void memfile_close(struct memfile *file)
         parts_close(file->folder);
     free(file->folder);
     file->folder = NULL;
+    fmt_schema_free(&file->remark.fields);
 }
 
 static int make_durable(struct memfile *file)
@@ -276,9 +278,10 @@ bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, 
     return status;
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *info, size_t *written)
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          bpcn_write_row *info, size_t *written)
 {
-    return (bpcn_status)parts_write(file->folder, x, n, info, written, fresh(file));
+    return (bpcn_status)parts_write(file->folder, x, known, n, info, written, fresh(file));
 }
 
 /* One, so that an interrupt waits for one row only; or so many that every rank has a shard to fill. */
@@ -349,6 +352,7 @@ int memfile_head(const struct say *say, const char *path, struct memhead *head)
                              .stats.size = sizeof head->stats,
                              .remark = file.remark,
                              .files = file.folder->lone ? 0 : file.folder->files};
+    file.remark.fields = (fmt_schema){0}; /* the head has it now */
     if (get_stats(&file, &head->stats, &t) != BPCN_OK) {
         failed = memfile_error(&file);
     } else {
@@ -368,4 +372,5 @@ void memhead_free(struct memhead *head)
 {
     free(head->rows);
     head->rows = NULL;
+    fmt_schema_free(&head->remark.fields);
 }

@@ -12,15 +12,18 @@
 
 /* What the program keeps in the file's note, next to the memory itself. */
 struct remark {
-    struct fields fields;
+    fmt_schema fields; /* what a row is */
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
     size_t probes;     /* written rows that were asked for again then */
     size_t recalled;   /* how many of them came back */
     uint64_t measured; /* writes at that time */
 };
 
-/* Text of a remark and back. A text without fields means one field of dim entries. */
-void remark_format(const struct remark *remark, char *out, size_t room);
+enum { NOTE_MOST = BPCN_MAX_NOTE };
+
+/* Text of a remark and back; -1 when it does not fit or makes no sense. A text without a schema means one vector of dim
+   entries. Free the schema of what was parsed. */
+int remark_format(const struct remark *remark, char *out, size_t room);
 int remark_parse(const char *text, size_t dim, struct remark *remark);
 
 /* What a command wants with the file. */
@@ -39,12 +42,11 @@ struct memfile {
 
 /* A new, empty memory: a folder of so many files; 0: one file, or in bpcn-mpi a folder of as many as there are ranks.
    Replaces an old one only with force. */
-int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const struct fields *fields,
+int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
                    bool force, size_t files);
 
 /* A new file from a memory made elsewhere, which is freed. */
-int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const struct fields *fields,
-                  bool force);
+int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const fmt_schema *fields, bool force);
 
 int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file);
 
@@ -71,8 +73,9 @@ bpcn_status memfile_forget(struct memfile *file, double beta);
 bpcn_status memfile_discount(struct memfile *file, double beta);
 double memfile_fullness(const struct memfile *file);
 
-/* info [n] of the rows written, and how many those are, also after a failure. */
-bpcn_status memfile_write(struct memfile *file, const float *x, size_t n, bpcn_write_row *info, size_t *written);
+/* info [n] of the rows written, and how many those are, also after a failure. known [n x dim], or NULL: everything. */
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          bpcn_write_row *info, size_t *written);
 
 /* Rows that are best given to it at once, 1 or more: then several machines write. */
 size_t memfile_write_most(const struct memfile *file);

@@ -2,6 +2,8 @@
 #include "output.h"
 
 #include "picture.h"
+#include "table.h"
+#include "table_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,9 +44,9 @@ enum form { FORM_NONE, FORM_STREAM, FORM_PICTURE, FORM_ARRAY, FORM_FOLDER };
 
 struct output {
     const struct say *say;
-    const struct fields *fields;
+    const fmt_schema *fields;
     struct output_options options;
-    const struct field *only; /* NULL: whole rows */
+    const fmt_column *only; /* NULL: whole rows */
     enum form form;
     fmt_kind kind;
     size_t rows, room;
@@ -53,6 +55,7 @@ struct output {
     float *answers, *queries, *truths; /* [rows x dim] */
     unsigned char *known;              /* [rows x dim] */
     float *familiarity;                /* [rows] */
+    struct table_writer *text;         /* of a table that goes out as CSV, once it is begun */
 };
 
 static int kind_of_suffix(const char *path)
@@ -85,7 +88,7 @@ static int choose_form(struct output *out)
         return 0;
     out->kind = (fmt_kind)(out->options.kind > 0 ? out->options.kind : kind_of_suffix(path));
     if (strcmp(path, "-") == 0) {
-        out->kind = out->options.kind > 0 ? out->kind : FMT_RAW;
+        out->kind = out->options.kind > 0 ? out->kind : fmt_schema_is_table(out->fields) ? FMT_CSV : FMT_RAW;
         out->form = FORM_STREAM;
         if (out->kind == FMT_RAW || out->kind == FMT_CSV)
             return 0;
@@ -109,7 +112,9 @@ static int choose_field(struct output *out)
 {
     const char *name = out->options.only;
     bool pictures = out->form == FORM_PICTURE || out->form == FORM_FOLDER;
-    out->only = name ? fields_find(out->fields, name, strlen(name)) : pictures ? fields_picture(out->fields) : NULL;
+    out->only = name       ? fmt_schema_find(out->fields, name, strlen(name))
+                : pictures ? fmt_schema_picture(out->fields)
+                           : NULL;
     if (name != NULL && out->only == NULL)
         return say_usage(out->say, "--only: there is no field '%s' in this memory", name);
     if (pictures && (out->only == NULL || !field_is_picture(out->only)))
@@ -118,7 +123,7 @@ static int choose_field(struct output *out)
     return 0;
 }
 
-struct output *output_open(const struct say *say, const struct fields *fields, const struct output_options *options)
+struct output *output_open(const struct say *say, const fmt_schema *fields, const struct output_options *options)
 {
     struct output *out = calloc(1, sizeof *out);
     if (out == NULL) {
@@ -136,6 +141,7 @@ void output_close(struct output *out)
 {
     if (out == NULL)
         return;
+    table_writer_close(out->text, false, NULL);
     free(out->answers);
     free(out->queries);
     free(out->truths);
@@ -146,7 +152,7 @@ void output_close(struct output *out)
 
 /* ---- arrays: the rows, or one field of them, channels where they are wanted */
 
-static void pack_pixels(const struct field *f, const float *from, float *to)
+static void pack_pixels(const fmt_column *f, const float *from, float *to)
 {
     size_t plane = f->width * f->height;
     for (size_t p = 0; p < plane; p++)
@@ -154,21 +160,52 @@ static void pack_pixels(const struct field *f, const float *from, float *to)
             to[p * f->channels + c] = from[c * plane + p];
 }
 
+/* The same of a table's rows, in its units: a value for each cell. */
+static float *outgoing_cells(const struct output *out, const float *x, size_t rows, size_t *size)
+{
+    size_t cells = out->fields->cells, first = out->only ? out->only->cell : 0;
+    *size = out->only ? out->only->cells : cells;
+    float *row = malloc(cells * sizeof *row), *to = malloc(rows * *size * sizeof *to + 1);
+    for (size_t i = 0; row != NULL && to != NULL && i < rows; i++) {
+        table_decode(out->fields, x + i * out->fields->dim, row);
+        memcpy(to + i * *size, row + first, *size * sizeof *to);
+    }
+    if (row == NULL) {
+        free(to);
+        to = NULL;
+    }
+    free(row);
+    return to;
+}
+
 /* A new array [rows x size] of what goes out; NULL when there is no memory. */
 static float *outgoing(const struct output *out, const float *x, size_t rows, size_t *size)
 {
     size_t dim = out->fields->dim, offset = out->only ? out->only->offset : 0;
+    if (fmt_schema_is_table(out->fields))
+        return outgoing_cells(out, x, rows, size);
     *size = out->only ? out->only->size : dim;
     float *to = malloc(rows * *size * sizeof *to + 1);
     for (size_t i = 0; to != NULL && i < rows; i++) {
         memcpy(to + i * *size, x + i * dim + offset, *size * sizeof *to);
         for (size_t f = 0; out->options.channels_last && f < out->fields->count; f++) {
-            const struct field *field = &out->fields->field[f];
+            const fmt_column *field = &out->fields->column[f];
             if (field_is_picture(field) && (out->only == NULL || out->only == field))
                 pack_pixels(field, x + i * dim + field->offset, to + i * *size + field->offset - offset);
         }
     }
     return to;
+}
+
+/* A table as text, begun with its header. */
+static int put_table(struct output *out, size_t rows, const float *answers)
+{
+    fmt_error error;
+    if (out->text == NULL)
+        out->text = table_writer_open(out->fields, out->only, out->options.path, &error);
+    if (out->text != NULL && table_writer_add(out->text, answers, rows) == FMT_OK)
+        return 0;
+    return say_error(out->say, "%s", out->text ? table_writer_error(out->text) : error.message);
 }
 
 static int add_stream(struct output *out, size_t rows, const float *answers)
@@ -236,7 +273,7 @@ static int grow(struct output *out, size_t rows)
 static bool holds(const struct output *out, const struct batch *batch)
 {
     for (size_t f = 0; f < out->fields->count; f++)
-        if (!batch->given[f] && (out->only == NULL || out->only == &out->fields->field[f]))
+        if (!batch->given[f] && (out->only == NULL || out->only == &out->fields->column[f]))
             return false;
     return true;
 }
@@ -265,6 +302,8 @@ static int keep(struct output *out, const struct batch *batch, const struct quer
 int output_add(struct output *out, const struct batch *batch, const struct query *query, size_t rows,
                const float *answers, const double *familiarity)
 {
+    if (out->kind == FMT_CSV && out->form != FORM_NONE && fmt_schema_is_table(out->fields))
+        return put_table(out, rows, answers);
     switch (out->form) {
     case FORM_STREAM:
         return add_stream(out, rows, answers);
@@ -336,6 +375,12 @@ static int save_array(const struct output *out)
 
 int output_finish(struct output *out)
 {
+    if (out->text != NULL) {
+        fmt_error error;
+        fmt_status status = table_writer_close(out->text, true, &error);
+        out->text = NULL;
+        return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+    }
     if (out->rows == 0 || (out->form != FORM_PICTURE && out->form != FORM_ARRAY))
         return 0;
     return out->form == FORM_PICTURE ? save_picture(out) : save_array(out);

@@ -10,14 +10,16 @@ const char program_name[] = "bpcn";
 
 #define INPUTS                                                                                                         \
     "Inputs: PNG, JPEG, PPM/PGM, folders of them, .npy, .npz, IDX (gzipped or not), CIFAR binary,\n"                   \
-    "CSV, raw float32; - is standard input (raw float32). In a memory with fields say FIELD=INPUT,\n"                  \
-    "or let the shape decide; FIELD=3 is the class 3 itself.\n"                                                        \
+    "CSV, raw float32; - is standard input (raw float32; of a memory for tables: CSV). In a memory with\n"             \
+    "fields say FIELD=INPUT, or let the shape decide; FIELD=3 is the class 3 itself. Columns of tables are\n"          \
+    "found by their names; missing cells, and NaN in arrays, are unknown.\n"                                           \
     "      --rows A:B    only rows A to B-1 of every input\n"                                                          \
     "      --resize      bring pictures to the memory's size and colours\n"                                            \
     "      --pixels      bytes of arrays are pixels: map them to -1 .. 1\n"                                            \
     "      --channels-last   arrays of pictures are height x width x channels\n"                                       \
     "      --format KIND     any png jpeg pnm npy npz idx cifar csv raw\n"                                             \
-    "      --member NAME     the array of an .npz\n"
+    "      --member NAME     the array of an .npz\n"                                                                   \
+    "      --clip            bring numbers further than 8 scales from their column's centre to that\n"
 
 #define QUERIES                                                                                                        \
     "What is known of the rows (otherwise: every field that is given):\n"                                              \
@@ -40,10 +42,15 @@ const char program_name[] = "bpcn";
 
 static const char create_page[] =
     "What a row is, one of:\n"
+    "      --like TABLE.csv  columns of numbers and words, with the scales of its first rows\n"
     "      --image WxH[x3]   a picture, grey or colour\n"
     "      --dim N           N values\n"
     "      --fields F,...    named parts: image:28x28,label:10\n"
-    "The network:\n"
+    "Of a table's columns, as often as wanted:\n"
+    "      --column NAME:KIND    number, number:CENTRE:SCALE, category or ignored, whatever it looks like\n"
+    "      --ignore NAME     not to be learnt: an id, a target\n"
+    "      --missing WORD    means missing, as an empty cell, NA, N/A, NaN, null, None, ? do\n"
+    "The network (of a table: 128,128 and sigma_x 0.1 unless said otherwise):\n"
     "      --hidden N,...    widths of the hidden layers from the bottom (256,256,256; of shards: 64 or\n"
     "                        less, see below); about as many rows fit as the narrowest is wide\n"
     "      --activation A    gelu relu tanh linear (gelu)\n"
@@ -77,17 +84,32 @@ static const char read_page[] = INPUTS QUERIES OUTPUTS
     "  bpcn read digits.mem image=seven.png            which label?\n"
     "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
 
-static const char score_page[] = INPUTS QUERIES SHARDS_READ COMMON
-    "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+static const char score_page[] =
+    INPUTS QUERIES SHARDS_READ "  -o, --output OUT  a CSV file of row number and log density (- is standard output)\n"
+                               "      --write       learn every row after it was scored\n" COMMON
+                               "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+
+static const char fill_page[] =
+    "Fills every missing cell of a CSV table (or every NaN of an array) and leaves the rest as it is, byte for byte.\n"
+    "- is standard input.\n"
+    "  -o, --output OUT  (standard output)\n"
+    "      --spread FILE a table of the same shape with the standard deviation of every filled cell\n"
+    "                    (of a category: the chance that another word is right)\n"
+    "      --write       learn every row after it was filled\n"
+    "      --clip        bring numbers further than 8 scales from their column's centre to that\n"
+    "      --format KIND, --member NAME, --pixels, --channels-last   as for read\n" COMMON
+    "\n  bpcn create t.mem --like table.csv && bpcn write t.mem table.csv\n"
+    "  bpcn fill t.mem gaps.csv -o filled.csv\n";
 
 static const char own_page[] = "The command with --help prints its options.\n";
 
 const struct command commands[] = {
-    {"create", cmd_create, "make a new memory file", "MEM --image 32x32x3 | --dim N | --fields F,... [OPTIONS]",
-     create_page},
+    {"create", cmd_create, "make a new memory file",
+     "MEM --like TABLE.csv | --image 32x32x3 | --dim N | --fields F,... [OPTIONS]", create_page},
     {"write", cmd_write, "write every row or picture, once", "MEM INPUT... [OPTIONS]", write_page},
     {"read", cmd_read, "recall rows from fragments or noisy copies", "MEM INPUT... [OPTIONS] [-o OUT]", read_page},
-    {"score", cmd_score, "tell how familiar rows are", "MEM INPUT... [OPTIONS]", score_page},
+    {"score", cmd_score, "tell how familiar rows are", "MEM INPUT... [OPTIONS] [-o SCORES.csv]", score_page},
+    {"fill", cmd_fill, "fill in what is missing in a table", "MEM TABLE.csv [-o OUT] [--spread FILE]", fill_page},
     {"forget", cmd_forget, "let everything fade a little", "MEM --beta B [--times N]",
      "      --beta B      0 forgets nothing, 1 everything\n      --times N     repeat (1)\n" COMMON},
     {"delete", cmd_delete, "take written rows back", "MEM INPUT... [OPTIONS]",

@@ -18,8 +18,8 @@ void parts_close(struct folder *folder);
 /* out: NULL when only info is wanted. */
 int parts_read(struct folder *folder, const float *query, const unsigned char *known, size_t n,
                const bpcn_read_options *options, float *out, bpcn_read_info *info, struct trouble *trouble);
-int parts_write(struct folder *folder, const float *x, size_t n, bpcn_write_row *rows, size_t *written,
-                struct trouble *trouble);
+int parts_write(struct folder *folder, const float *x, const unsigned char *known, size_t n, bpcn_write_row *rows,
+                size_t *written, struct trouble *trouble);
 int parts_delete(struct folder *folder, const float *x, struct trouble *trouble);
 int parts_forget(struct folder *folder, double beta, struct trouble *trouble);
 int parts_discount(struct folder *folder, double beta, struct trouble *trouble);
@@ -42,8 +42,8 @@ int all_create(struct folder *folder, char *note, int force, struct trouble *tro
 int all_open(struct folder *folder, int read_only, struct trouble *trouble);
 int all_read(struct folder *folder, const struct order *order, const float *query, const unsigned char *known,
              float *out, bpcn_read_info *info, struct trouble *trouble);
-size_t all_write(struct folder *folder, size_t n, const int *place, const float *x, bpcn_write_row *info,
-                 struct trouble *trouble);
+size_t all_write(struct folder *folder, const struct order *order, const int *place, const float *x,
+                 const unsigned char *known, bpcn_write_row *info, struct trouble *trouble);
 int all_delete(struct folder *folder, const float *x, struct trouble *trouble);
 int all_change(struct folder *folder, const struct order *order, struct trouble *trouble);
 int all_totals(struct folder *folder, int fullness, struct totals *totals, struct trouble *trouble);

@@ -47,29 +47,36 @@ struct writing {
     int *place;           /* [n] */
     int *count, *at;      /* [ranks] rows of each, and those of the ranks before it */
     float *rows;          /* this rank's */
+    unsigned char *known; /* of these, or NULL: everything */
     bpcn_write_row *info; /* of these */
     size_t written;       /* of these, before the first failure */
 };
 
-/* From rank 0, which has x, every rank its rows, in their order. */
-static void scatter_rows(struct writing *w, const float *x)
+/* From rank 0, which has them, every rank its rows of `size` bytes, in their order. */
+static void *scatter(const struct writing *w, const void *all, size_t size)
 {
-    int ranks = w->folder->ranks;
-    float *sorted = room(x != NULL ? w->n * w->dim : 1, sizeof *sorted);
-    int *next = room((size_t)ranks, sizeof *next);
-    for (size_t i = 0; i < w->n; i++)
-        w->count[part_rank(w->folder, (size_t)w->place[i])]++;
-    for (int p = 1; p < ranks; p++)
-        next[p] = w->at[p] = w->at[p - 1] + w->count[p - 1];
-    for (size_t i = 0; x != NULL && i < w->n; i++)
-        memcpy(sorted + (size_t)next[part_rank(w->folder, (size_t)w->place[i])]++ * w->dim, x + i * w->dim,
-               w->dim * sizeof *x);
-    size_t mine = (size_t)w->count[w->folder->rank];
-    w->rows = room(mine * w->dim, sizeof *w->rows);
-    w->info = room(mine, sizeof *w->info);
-    hand_out(sorted, w->count, w->at, w->dim * sizeof *sorted, w->rows);
+    const unsigned char *from = all;
+    unsigned char *sorted = room(from != NULL ? w->n * size : 1, 1);
+    void *mine = room((size_t)w->count[w->folder->rank] * size, 1);
+    int *next = room((size_t)w->folder->ranks, sizeof *next);
+    memcpy(next, w->at, (size_t)w->folder->ranks * sizeof *next);
+    for (size_t i = 0; from != NULL && i < w->n; i++)
+        memcpy(sorted + (size_t)next[part_rank(w->folder, (size_t)w->place[i])]++ * size, from + i * size, size);
+    hand_out(sorted, w->count, w->at, size, mine);
     free(sorted);
     free(next);
+    return mine;
+}
+
+static void scatter_rows(struct writing *w, const float *x, const unsigned char *known, bool holes)
+{
+    for (size_t i = 0; i < w->n; i++)
+        w->count[part_rank(w->folder, (size_t)w->place[i])]++;
+    for (int p = 1; p < w->folder->ranks; p++)
+        w->at[p] = w->at[p - 1] + w->count[p - 1];
+    w->rows = scatter(w, x, w->dim * sizeof *x);
+    w->known = holes ? scatter(w, known, w->dim) : NULL;
+    w->info = room((size_t)w->count[w->folder->rank], sizeof *w->info);
 }
 
 static void write_parts(struct writing *w, struct trouble *trouble)
@@ -82,8 +89,9 @@ static void write_parts(struct writing *w, struct trouble *trouble)
             continue;
         bpcn_write_info_default(&info, sizeof info);
         info.rows = &w->info[w->written];
+        const unsigned char *known = w->known ? w->known + w->written * w->dim : NULL;
         bpcn_status status =
-            bpcn_memory_write(own_part(folder, f)->memory, w->rows + w->written * w->dim, NULL, 1, &info);
+            bpcn_memory_write(own_part(folder, f)->memory, w->rows + w->written * w->dim, known, 1, &info);
         if (status != BPCN_OK) {
             part_trouble(trouble, status);
             return;
@@ -115,10 +123,11 @@ static size_t gather_rows(struct writing *w, bpcn_write_row *info)
     return acknowledged;
 }
 
-/* place and x of rank 0, NULL elsewhere. */
-size_t all_write(struct folder *folder, size_t n, const int *place, const float *x, bpcn_write_row *info,
-                 struct trouble *trouble)
+/* place, x and known of rank 0, NULL elsewhere; the order's flag says whether there is a known. */
+size_t all_write(struct folder *folder, const struct order *order, const int *place, const float *x,
+                 const unsigned char *known, bpcn_write_row *info, struct trouble *trouble)
 {
+    size_t n = (size_t)order->n;
     struct writing w = {.folder = folder, .n = n, .dim = folder->options.dim};
     w.place = room(n, sizeof *w.place);
     w.count = room((size_t)folder->ranks, sizeof *w.count);
@@ -126,7 +135,7 @@ size_t all_write(struct folder *folder, size_t n, const int *place, const float 
     if (place != NULL)
         memcpy(w.place, place, n * sizeof *place);
     tell_all(w.place, n * sizeof *w.place);
-    scatter_rows(&w, x);
+    scatter_rows(&w, x, known, order->flag);
     write_parts(&w, trouble);
     size_t acknowledged = gather_rows(&w, info);
     agree(trouble);
@@ -134,30 +143,39 @@ size_t all_write(struct folder *folder, size_t n, const int *place, const float 
     free(w.count);
     free(w.at);
     free(w.rows);
+    free(w.known);
     free(w.info);
     return acknowledged;
 }
 
-/* Rows before the first that no memory would take, so that none after it is written. */
-static size_t sound_rows(const float *x, size_t n, size_t dim, struct trouble *trouble)
+/* Rows before the first that no memory would take, so that none after it is written. What is not known is 0 here. */
+static size_t sound_rows(const float *x, const unsigned char *known, size_t n, size_t dim, struct trouble *trouble)
 {
-    for (size_t j = 0; j < n * dim; j++)
-        if (!(fabsf(x[j]) <= 1e15f)) {
-            trouble_set(trouble, BPCN_INVALID, "entry %zu is %s", j % dim,
-                        isnan(x[j])   ? "NaN"
-                        : isinf(x[j]) ? "infinite"
-                                      : "too large");
-            return j / dim;
+    for (size_t i = 0; i < n; i++) {
+        if (known != NULL && memchr(known + i * dim, 1, dim) == NULL) {
+            trouble_set(trouble, BPCN_INVALID, "nothing of it is known");
+            return i;
         }
+        for (size_t j = 0; j < dim; j++) {
+            float value = x[i * dim + j];
+            if (fabsf(value) <= 1e15f)
+                continue;
+            trouble_set(trouble, BPCN_INVALID, "entry %zu is %s", j,
+                        isnan(value)   ? "NaN"
+                        : isinf(value) ? "infinite"
+                                       : "too large");
+            return i;
+        }
+    }
     return n;
 }
 
-int parts_write(struct folder *folder, const float *x, size_t n, bpcn_write_row *rows, size_t *written,
-                struct trouble *trouble)
+int parts_write(struct folder *folder, const float *x, const unsigned char *known, size_t n, bpcn_write_row *rows,
+                size_t *written, struct trouble *trouble)
 {
     struct trouble later = {0}; /* of the row after those that are written now */
     int *place = room(n, sizeof *place);
-    size_t sound = sound_rows(x, n, folder->options.dim, &later), taken = place_rows(folder, sound, place);
+    size_t sound = sound_rows(x, known, n, folder->options.dim, &later), taken = place_rows(folder, sound, place);
     *written = 0;
     if (taken < sound) {
         later = (struct trouble){0};
@@ -165,9 +183,9 @@ int parts_write(struct folder *folder, const float *x, size_t n, bpcn_write_row 
                     folder->options.shards, folder->options.shard_rows);
     }
     if (taken > 0) {
-        struct order order = {.op = WRITE, .n = taken};
+        struct order order = {.op = WRITE, .flag = known != NULL, .n = taken};
         give_order(&order);
-        *written = all_write(folder, taken, place, x, rows, trouble);
+        *written = all_write(folder, &order, place, x, known, rows, trouble);
     }
     free(place);
     if (trouble->status == 0)

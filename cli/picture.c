@@ -34,7 +34,7 @@ static float hidden_tone(size_t x, size_t y)
     return (x / 4 + y / 4) % 2 ? -0.55f : -0.25f;
 }
 
-static void draw_panel(struct canvas *c, const struct layout *l, const struct field *f, const float *row,
+static void draw_panel(struct canvas *c, const struct layout *l, const fmt_column *f, const float *row,
                        const unsigned char *known, size_t left, size_t top)
 {
     size_t plane = f->width * f->height;
@@ -59,7 +59,7 @@ static void draw_text(struct canvas *c, const char *text, size_t left, size_t to
                         put(c, left + x, top + y, channel, -0.8f);
 }
 
-static struct layout arrange(const struct field *f, const struct panel *panels, size_t count, size_t n)
+static struct layout arrange(const fmt_column *f, const struct panel *panels, size_t count, size_t n)
 {
     size_t longest = f->width > f->height ? f->width : f->height;
     struct layout l = {.scale = longest < CELL_AIM ? (CELL_AIM + longest - 1) / longest : 1};
@@ -76,7 +76,7 @@ static struct layout arrange(const struct field *f, const struct panel *panels, 
     return l;
 }
 
-static void draw_all(struct canvas *c, const struct layout *l, const struct field *f, size_t dim,
+static void draw_all(struct canvas *c, const struct layout *l, const fmt_column *f, size_t dim,
                      const struct panel *panels, size_t count, size_t n)
 {
     for (size_t j = 0; j < c->width * c->height * c->channels; j++)
@@ -101,7 +101,7 @@ static int save(const struct say *say, const char *path, fmt_kind kind, const fl
     return 0;
 }
 
-int picture_save(const struct say *say, const char *path, fmt_kind kind, const struct field *f, size_t dim,
+int picture_save(const struct say *say, const char *path, fmt_kind kind, const fmt_column *f, size_t dim,
                  const struct panel *panels, size_t count, size_t n)
 {
     if (n == 1 && count == 1)

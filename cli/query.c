@@ -50,10 +50,10 @@ enum side { SIDE_NONE, SIDE_RIGHT, SIDE_LEFT, SIDE_TOP, SIDE_BOTTOM, SIDE_CENTRE
 
 struct query_maker {
     const struct say *say;
-    const struct fields *fields;
+    const fmt_schema *fields;
     struct query_options options;
-    bool trusted[FIELDS_MOST]; /* fields that --known names */
-    unsigned char *mask;       /* [mask_rows x dim] or NULL */
+    bool *trusted;       /* [fields] that --known names */
+    unsigned char *mask; /* [mask_rows x dim] or NULL */
     size_t mask_rows;
     enum side side;
     double share;
@@ -85,17 +85,17 @@ static int parse_known(struct query_maker *q)
 {
     const char *text = q->options.known;
     char all[FIELDS_TEXT_MOST];
-    fields_format(q->fields, all, sizeof all);
+    fmt_schema_describe(q->fields, all, sizeof all);
     for (size_t f = 0; f < q->fields->count; f++)
         q->trusted[f] = text == NULL;
     while (text != NULL && *text != '\0') {
         size_t length = strcspn(text, ",");
-        const struct field *field = fields_find(q->fields, text, length);
+        const fmt_column *field = fmt_schema_find(q->fields, text, length);
         if (field == NULL) {
             say_usage(q->say, "--known: there is no field '%.*s' in this memory (%s)", (int)length, text, all);
             return -1;
         }
-        q->trusted[field - q->fields->field] = true;
+        q->trusted[field - q->fields->column] = true;
         text += length + (text[length] == ',');
     }
     return 0;
@@ -105,7 +105,7 @@ static int parse_known(struct query_maker *q)
 
 static int spread_mask(struct query_maker *q, const fmt_table *t)
 {
-    const struct field *picture = fields_picture(q->fields);
+    const fmt_column *picture = fmt_schema_picture(q->fields);
     size_t dim = q->fields->dim, plane = picture ? picture->width * picture->height : 0;
     bool whole = t->dim == dim, all_channels = picture && t->dim == picture->size;
     if (!whole && !all_channels && !(picture && t->dim == plane)) {
@@ -143,7 +143,7 @@ static int load_mask(struct query_maker *q)
     return failed;
 }
 
-struct query_maker *query_open(const struct say *say, const struct fields *fields, const struct query_options *options,
+struct query_maker *query_open(const struct say *say, const fmt_schema *fields, const struct query_options *options,
                                int *status)
 {
     struct query_maker *q = calloc(1, sizeof *q);
@@ -151,7 +151,13 @@ struct query_maker *query_open(const struct say *say, const struct fields *field
         *status = say_error(say, "out of memory");
         return NULL;
     }
-    *q = (struct query_maker){.say = say, .fields = fields, .options = *options};
+    *q = (struct query_maker){
+        .say = say, .fields = fields, .options = *options, .trusted = calloc(fields->count, sizeof *q->trusted)};
+    if (q->trusted == NULL) {
+        *status = say_error(say, "out of memory");
+        query_close(q);
+        return NULL;
+    }
     *status = parse_hide(q) != 0 || parse_known(q) != 0 ? EXIT_USAGE : load_mask(q) != 0 ? EXIT_FAILED : EXIT_DONE;
     if (*status == EXIT_DONE)
         return q;
@@ -161,8 +167,10 @@ struct query_maker *query_open(const struct say *say, const struct fields *field
 
 void query_close(struct query_maker *q)
 {
-    if (q != NULL)
-        free(q->mask);
+    if (q == NULL)
+        return;
+    free(q->trusted);
+    free(q->mask);
     free(q);
 }
 
@@ -189,10 +197,10 @@ static double normal(const struct query_maker *q, uint64_t place)
 
 /* ---- one query */
 
-static bool is_hidden(const struct query_maker *q, const struct field *f, size_t pixel)
+static bool is_hidden(const struct query_maker *q, const fmt_column *f, size_t pixel)
 {
     bool picture = field_is_picture(f);
-    size_t width = picture ? f->width : f->size, height = picture ? f->height : 1;
+    size_t width = picture ? f->width : f->cells, height = picture ? f->height : 1;
     size_t x = pixel % width, y = pixel / width;
     size_t columns = (size_t)(q->share * (double)width), lines = (size_t)(q->share * (double)height);
     size_t wide = (size_t)(sqrt(q->share) * (double)width), high = (size_t)(sqrt(q->share) * (double)height);
@@ -216,13 +224,13 @@ static bool is_hidden(const struct query_maker *q, const struct field *f, size_t
     return false;
 }
 
-/* Hides part of the pictures, all channels together, or, where there is none, of every field. */
+/* Hides part of the pictures, all channels together, or, where there is none, of every field; a category as a whole. */
 static void hide(const struct query_maker *q, unsigned char *known)
 {
-    bool pictures = fields_picture(q->fields) != NULL;
+    bool pictures = fmt_schema_picture(q->fields) != NULL;
     for (size_t i = 0; i < q->fields->count; i++) {
-        const struct field *f = &q->fields->field[i];
-        size_t plane = field_is_picture(f) ? f->width * f->height : f->size;
+        const fmt_column *f = &q->fields->column[i];
+        size_t plane = field_is_picture(f) ? f->width * f->height : f->kind == FMT_CATEGORY ? 1 : f->size;
         if (pictures && !field_is_picture(f))
             continue;
         for (size_t p = 0; p < plane; p++)
@@ -235,22 +243,24 @@ static void hide(const struct query_maker *q, unsigned char *known)
 /* Pixels run from -1 to 1, so a share of their range is twice that in our units. */
 static double noise_scale(const struct query_maker *q)
 {
-    return fields_picture(q->fields) != NULL ? 2 : 1;
+    return fmt_schema_picture(q->fields) != NULL ? 2 : 1;
 }
 
-static void make_row(const struct query_maker *q, const struct batch *batch, const float *row,
-                     const unsigned char *mask, float *x, unsigned char *known)
+static void make_row(const struct query_maker *q, const struct batch *batch, size_t i, const unsigned char *mask,
+                     float *x, unsigned char *known)
 {
+    const float *row = batch->x + i * q->fields->dim;
+    const unsigned char *held = batch->known ? batch->known + i * q->fields->dim : NULL;
     double noise = q->options.noise * noise_scale(q);
-    for (size_t i = 0; i < q->fields->count; i++) {
-        const struct field *f = &q->fields->field[i];
-        memset(known + f->offset, batch->given[i] && q->trusted[i], f->size);
+    for (size_t k = 0; k < q->fields->count; k++) {
+        const fmt_column *f = &q->fields->column[k];
+        memset(known + f->offset, batch->given[k] && q->trusted[k], f->size);
     }
-    for (size_t j = 0; mask != NULL && j < q->fields->dim; j++)
-        known[j] = known[j] && mask[j];
+    for (size_t j = 0; j < q->fields->dim; j++)
+        known[j] = known[j] && (mask == NULL || mask[j]) && (held == NULL || held[j]);
     hide(q, known);
-    for (size_t i = 0; i < q->fields->count; i++) {
-        const struct field *f = &q->fields->field[i];
+    for (size_t k = 0; k < q->fields->count; k++) {
+        const fmt_column *f = &q->fields->column[k];
         for (size_t j = f->offset; j < f->offset + f->size; j++) {
             x[j] = known[j] ? row[j] : field_is_picture(f) ? -1 : 0;
             if (known[j] && noise > 0)
@@ -264,9 +274,9 @@ static bool knows_truth(const struct query_maker *q, const struct batch *batch, 
 {
     bool hidden = false;
     for (size_t i = 0; i < q->fields->count; i++) {
-        const struct field *f = &q->fields->field[i];
+        const fmt_column *f = &q->fields->column[i];
         for (size_t r = 0; batch->given[i] && !hidden && r < batch->rows; r++)
-            hidden = memchr(known + r * q->fields->dim + f->offset, 0, f->size) != NULL;
+            hidden = batch_hides(batch, known, q->fields->dim, r, f);
     }
     return q->mask == NULL && (q->options.noise > 0 || hidden);
 }
@@ -279,7 +289,7 @@ static int check_given(const struct query_maker *q, const struct batch *batch)
         if (q->options.known == NULL || !q->trusted[f] || batch->given[f])
             continue;
         say_error(q->say, "%s: --known %s, but it does not hold field %s (give %s=FILE)", batch->name, q->options.known,
-                  q->fields->field[f].name, q->fields->field[f].name);
+                  q->fields->column[f].name, q->fields->column[f].name);
         return -1;
     }
     if (q->mask != NULL && q->mask_rows != 1 && q->mask_rows < q->row + batch->rows) {
@@ -306,7 +316,7 @@ int query_make(struct query_maker *q, const struct batch *batch, struct query *q
     }
     for (size_t i = 0; i < batch->rows; i++, q->row++) {
         const unsigned char *mask = q->mask ? q->mask + (q->mask_rows == 1 ? 0 : q->row * dim) : NULL;
-        make_row(q, batch, batch->x + i * dim, mask, query->x + i * dim, query->known + i * dim);
+        make_row(q, batch, i, mask, query->x + i * dim, query->known + i * dim);
         query->all_known = query->all_known && memchr(query->known + i * dim, 0, dim) == NULL;
     }
     query->truth = knows_truth(q, batch, query->known);

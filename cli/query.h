@@ -30,7 +30,7 @@ struct query_maker;
 
 /* Reads the mask and checks the options against the fields; NULL, and the exit status, after a
    message. */
-struct query_maker *query_open(const struct say *say, const struct fields *fields, const struct query_options *options,
+struct query_maker *query_open(const struct say *say, const fmt_schema *fields, const struct query_options *options,
                                int *status);
 
 /* 0, or -1 after a message. Free the query. */

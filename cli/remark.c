@@ -1,21 +1,24 @@
-/* The note of a memory file: lines of key=value, so that it can be read by eye. */
+/* The note of a memory file: lines of key=value, and the schema of its rows, so that it can be read by eye. */
 #include "memfile.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-void remark_format(const struct remark *r, char *out, size_t room)
+int remark_format(const struct remark *r, char *out, size_t room)
 {
-    char fields[FIELDS_TEXT_MOST];
-    fields_format(&r->fields, fields, sizeof fields);
-    int n = snprintf(out, room, "fields=%s\n", fields);
-    if (r->fullness >= 0 && n > 0 && (size_t)n < room)
-        snprintf(out + n, room - (size_t)n, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nmeasured=%" PRIu64 "\n",
-                 r->fullness, r->probes, r->recalled, r->measured);
+    char *schema = fmt_schema_format(&r->fields);
+    int used = -1;
+    if (schema != NULL && r->fullness >= 0)
+        used = snprintf(out, room, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nmeasured=%" PRIu64 "\n%s", r->fullness,
+                        r->probes, r->recalled, r->measured, schema);
+    else if (schema != NULL)
+        used = snprintf(out, room, "%s", schema);
+    free(schema);
+    return used < 0 || (size_t)used >= room ? -1 : 0;
 }
 
-/* The value of a key, up to the end of its line; false when there is none. */
+/* The value of a key, up to the end of its line; false when there is none. Names of columns have no =. */
 static bool find_value(const char *text, const char *key, char *out, size_t room)
 {
     size_t length = strlen(key);
@@ -33,13 +36,18 @@ static bool find_value(const char *text, const char *key, char *out, size_t room
 
 int remark_parse(const char *text, size_t dim, struct remark *r)
 {
-    char value[FIELDS_TEXT_MOST], why[160], size[32];
+    char value[64];
+    fmt_error error;
     *r = (struct remark){.fullness = -1};
-    snprintf(size, sizeof size, "%zu", dim);
-    if (!find_value(text, "fields", value, sizeof value))
-        return fields_parse_shape("row", size, &r->fields, why, sizeof why);
-    if (fields_parse(value, &r->fields, why, sizeof why) != 0 || r->fields.dim != dim)
+    if (fmt_schema_parse(text, &r->fields, &error) != FMT_OK)
         return -1;
+    snprintf(value, sizeof value, "%zu", dim);
+    if (r->fields.count == 0 && fields_parse_shape("row", value, &r->fields, &error) != 0)
+        return -1;
+    if (r->fields.dim != dim) {
+        fmt_schema_free(&r->fields);
+        return -1;
+    }
     if (find_value(text, "fullness", value, sizeof value))
         r->fullness = strtod(value, NULL);
     if (find_value(text, "probes", value, sizeof value))

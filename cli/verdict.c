@@ -117,9 +117,9 @@ void probes_add(struct probes *p, const float *row)
 }
 
 /* A quarter hidden: the right of a picture, or every fourth entry. */
-static void hide_quarter(const struct fields *fields, unsigned char *known)
+static void hide_quarter(const fmt_schema *fields, unsigned char *known)
 {
-    const struct field *picture = fields_picture(fields);
+    const fmt_column *picture = fmt_schema_picture(fields);
     for (size_t j = 0; j < fields->dim; j++)
         known[j] = picture ? 1 : j % 4 != 3;
     for (size_t j = 0; picture != NULL && j < picture->size; j++)
@@ -127,7 +127,7 @@ static void hide_quarter(const struct fields *fields, unsigned char *known)
 }
 
 /* Error of the hidden entries, as a share of the size of pixels or of the values themselves. */
-static bool came_back(const struct fields *fields, const unsigned char *known, const float *truth, const float *answer)
+static bool came_back(const fmt_schema *fields, const unsigned char *known, const float *truth, const float *answer)
 {
     double error = 0, size = 0;
     size_t hidden = 0;
@@ -140,7 +140,7 @@ static bool came_back(const struct fields *fields, const unsigned char *known, c
     }
     if (hidden == 0)
         return true;
-    return error < 0.01 * (fields_picture(fields) != NULL ? (double)hidden : size + 1e-12);
+    return error < 0.01 * (fmt_schema_picture(fields) != NULL ? (double)hidden : size + 1e-12);
 }
 
 static int recall_probes(const struct memfile *file, const struct probes *p, size_t *recalled)

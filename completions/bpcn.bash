@@ -3,13 +3,13 @@
 _bpcn() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local common='--quiet --json --help'
-    local inputs='--rows --resize --pixels --channels-last --format --member'
+    local inputs='--rows --resize --pixels --channels-last --format --member --clip'
     local queries='--known --mask --hide --noise --assume-noise --seed'
     local outputs='--output --output-format --only --plain'
     local kinds='any png jpeg pnm npy npz idx cifar csv raw' options=
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'create write read score forget delete sample info check export import eval
+        COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check export import eval
             reproduce bench demo help --version --help' -- "$current"))
         return
     fi
@@ -20,21 +20,22 @@ _bpcn() {
         --format | --output-format) COMPREPLY=($(compgen -W "$kinds" -- "$current")); return ;;
         --forget) COMPREPLY=($(compgen -W 'auto' -- "$current")); return ;;
         --hide) COMPREPLY=($(compgen -W 'right:0.25 left:0.25 top:0.25 bottom:0.25 center:0.25 random:0.5' -- "$current")); return ;;
-        --image | --dim | --fields | --hidden | --capacity | --shards | --shard-rows | --shards-read | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
+        --column | --ignore | --missing | --image | --dim | --fields | --hidden | --capacity | --shards | --shard-rows | --shards-read | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
             --member | --known | --noise | --assume-noise | --only | --refuse-below | --beta | --times | --number | -n) return ;;
     esac
     case $command in
-        create) options="--image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
+        create) options="--like --column --ignore --missing --image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
             --seed --resample --precision --capacity --shards --shard-rows --when-full --files --force" ;;
         write) options="$inputs --forget" ;;
         read) options="$inputs $queries $outputs --refuse-below --shards-read" ;;
-        score) options="$inputs $queries --shards-read" ;;
+        score) options="$inputs $queries --shards-read --output --write" ;;
+        fill) options="--output --spread --write --clip --format --member --pixels --channels-last" ;;
         forget) options="--beta --times" ;;
         delete) options="$inputs" ;;
         sample) options="--number --seed $outputs" ;;
         info) options="--measure --header" ;;
         import) options="--force" ;;
-        help) COMPREPLY=($(compgen -W 'create write read score forget delete sample info check export import eval
+        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check export import eval
             reproduce bench demo' -- "$current")); return ;;
     esac
     if [[ $current == -* ]]; then

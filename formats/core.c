@@ -27,6 +27,8 @@ void fmt_table_free(fmt_table *table)
 static size_t put_name(char *message, size_t size, const char *name)
 {
     enum { KEPT = 200 };
+    if (name == NULL)
+        return 0;
     size_t length = strlen(name);
     const char *dots = "";
     if (length > KEPT) {
@@ -122,21 +124,34 @@ fmt_status fmti_select_rows(const fmti_source *source, size_t total,
     return FMT_OK;
 }
 
-static fmt_status check_finite(const fmti_source *source, const fmt_table *table)
+static fmt_status check_values(const fmti_source *source, const fmt_table *table)
 {
+    const fmt_options *o = source->options;
     size_t values = table->rows * table->dim;
     for (size_t i = 0; i < values; i++) {
-        if (isfinite(table->data[i]))
+        float value = table->data[i];
+        if (fmti_value_is_fine(o, value))
             continue;
-        size_t row = i / table->dim + source->options->first_row;
-        size_t column = i % table->dim;
+        size_t row = i / table->dim + o->first_row, column = i % table->dim;
+        if (isfinite(value))
+            return fmti_fail(source->error, FMT_ERR_RANGE, source->name, "row %zu, column %zu is %g, beyond %g", row,
+                             column, (double)value, o->largest);
         return fmti_fail(source->error, FMT_ERR_VALUE, source->name,
-                         isnan(table->data[i])
+                         isnan(value)
                              ? "row %zu, column %zu is not a number"
                              : "row %zu, column %zu is infinite, or too large for float32",
                          row, column);
     }
     return FMT_OK;
+}
+
+bool fmti_value_is_fine(const fmt_options *o, float value)
+{
+    if (isnan(value))
+        return o->allow_missing || o->allow_nonfinite;
+    if (isinf(value))
+        return o->allow_nonfinite;
+    return o->largest == 0 || fabs((double)value) <= o->largest;
 }
 
 /* An array whose rows have as many values as the picture wanted becomes
@@ -169,7 +184,7 @@ fmt_status fmti_check_table(const fmti_source *source, fmt_table *table)
         return fmti_fail(source->error, FMT_ERR_VALUE, source->name,
                          "its rows have %zu values, but %zu are wanted",
                          table->dim, options->dim);
-    return options->allow_nonfinite ? FMT_OK : check_finite(source, table);
+    return check_values(source, table);
 }
 
 static char lower(char c)

@@ -1,222 +1,141 @@
-/* csv.c: numbers in lines of text. Numbers are read and written in the C locale
+/* csv.c: records of numbers and nothing else. Numbers are written in the C locale
  * whatever the program's locale, so that a decimal point is a point. */
 #include "internal.h"
+#include "schema.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LONGEST_NUMBER = 500 };
+#include <strings.h>
 
 typedef struct csv {
     const fmti_source *source;
-    const char *p, *end;   /* what is left of the file */
-    size_t line;           /* of the line last taken, from 1 */
-    char separator;        /* ' ' stands for any run of spaces */
+    fmt_records *records;
+    fmt_style style;
     size_t dim, dim_line;  /* values per row, and the line that set it */
 } csv;
 
-typedef struct span {
-    const char *p, *end;
-} span;
-
-static span trim(span s)
+static bool says_nan(const fmt_cell *cell)
 {
-    while (s.p < s.end && (*s.p == ' ' || *s.p == '\t'))
-        s.p++;
-    while (s.p < s.end && (s.end[-1] == ' ' || s.end[-1] == '\t' ||
-                           s.end[-1] == '\r'))
-        s.end--;
-    return s;
+    return cell->size >= 3 && strncasecmp(cell->text + cell->size - 3, "nan", 3) == 0;
 }
 
-/* The next line that is not blank, without its end. */
-static bool next_line(csv *c, span *line)
+/* A number, NaN for what means missing; false: neither. */
+static bool parse_cell(fmt_style *style, const fmt_cell *cell, double *value)
 {
-    while (c->p < c->end) {
-        const char *stop = memchr(c->p, '\n', (size_t)(c->end - c->p));
-        line->p = c->p;
-        line->end = stop != NULL ? stop : c->end;
-        c->p = stop != NULL ? stop + 1 : c->end;
-        c->line++;
-        span text = trim(*line);
-        if (text.p < text.end)
-            return true;
-    }
-    return false;
-}
-
-/* Takes the next field off the line; false when there is none. *more tells
- * whether a separator follows it, so that "1," has an empty second field. */
-static bool next_field(const csv *c, span *line, span *field, bool *more)
-{
-    if (!*more)
+    static const fmt_column plain = {.kind = FMT_VECTOR, .scale = 1, .size = 1};
+    float x;
+    switch (fmt_encode_text(NULL, &plain, cell->text, cell->size, style, &x)) {
+    case FMT_CELL_MISSING:
+        *value = NAN;
+        return true;
+    case FMT_CELL_KNOWN:
+    case FMT_CELL_FAR:
+        return fmt_parse_number(cell->text, cell->size,
+                                style->decimal ? style->decimal : '.', value);
+    default:
         return false;
-    if (c->separator == ' ')
-        *line = trim(*line);
-    const char *stop = memchr(line->p, c->separator, (size_t)(line->end - line->p));
-    *more = stop != NULL;
-    field->p = line->p;
-    field->end = stop != NULL ? stop : line->end;
-    line->p = stop != NULL ? stop + 1 : line->end;
-    *field = trim(*field);
+    }
+}
+
+static bool is_header(const csv *c, const fmt_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        fmt_style fresh = {.separator = c->style.separator};
+        double value;
+        if (parse_cell(&fresh, &record->cell[i], &value) &&
+            (!isnan(value) || says_nan(&record->cell[i])))
+            return false;
+    }
     return true;
 }
 
-/* Plain decimal, or nan, inf, infinity; not hex, not quoted. */
-static bool looks_like_number(span s)
-{
-    size_t length = (size_t)(s.end - s.p);
-    if (length == 0 || length > LONGEST_NUMBER)
-        return false;
-    bool has_digit = false;
-    for (size_t i = 0; i < length; i++) {
-        if (s.p[i] == '\0' || strchr("0123456789+-.eEnNaAiIfFtTyY", s.p[i]) == NULL)
-            return false;
-        has_digit = has_digit || (s.p[i] >= '0' && s.p[i] <= '9');
-    }
-    return has_digit || length <= sizeof "-infinity" - 1;
-}
-
-static bool parse_number(span s, float *value)
-{
-    char text[LONGEST_NUMBER + 1];
-    if (!looks_like_number(s))
-        return false;
-    size_t length = (size_t)(s.end - s.p);
-    memcpy(text, s.p, length);
-    text[length] = '\0';
-    char *stop;
-    *value = strtof(text, &stop);
-    return *stop == '\0' && stop != text;
-}
-
-static char find_separator(span line)
-{
-    for (const char *p = line.p; p < line.end; p++)
-        if (*p == ',' || *p == ';' || *p == '\t')
-            return *p;
-    return ' ';
-}
-
-static bool is_header(const csv *c, span line)
-{
-    span field;
-    float value;
-    bool more = true;
-    while (next_field(c, &line, &field, &more))
-        if (parse_number(field, &value))
-            return false;
-    return true;
-}
-
-static fmt_status bad_field(const csv *c, size_t column, span field)
+static fmt_status bad_cell(const csv *c, size_t line, size_t column,
+                           const fmt_cell *cell)
 {
     const fmti_source *s = c->source;
-    if (field.p == field.end)
+    if (cell->size == 0)
         return fmti_fail(s->error, FMT_ERR_FORMAT, s->name,
-                         "line %zu, column %zu is empty", c->line, column);
-    int kept = field.end - field.p > 40 ? 40 : (int)(field.end - field.p);
+                         "line %zu, column %zu is empty", line, column);
+    int kept = cell->size > 40 ? 40 : (int)cell->size;
     return fmti_fail(s->error, FMT_ERR_FORMAT, s->name,
                      "line %zu, column %zu is '%.*s', not a plain number",
-                     c->line, column, kept, field.p);
+                     line, column, kept, cell->text);
 }
 
-static fmt_status check_value(const csv *c, size_t column, float value)
+static fmt_status bad_value(const csv *c, size_t line, size_t column, float value)
 {
     const fmti_source *s = c->source;
-    if (isfinite(value) || s->options->allow_nonfinite)
-        return FMT_OK;
+    if (isfinite(value))
+        return fmti_fail(s->error, FMT_ERR_RANGE, s->name,
+                         "line %zu, column %zu is %g, beyond %g", line, column,
+                         (double)value, s->options->largest);
     return fmti_fail(s->error, FMT_ERR_VALUE, s->name,
                      isnan(value)
                          ? "line %zu, column %zu is not a number (nan)"
                          : "line %zu, column %zu is infinite, or too large for float32",
-                     c->line, column);
+                     line, column);
 }
 
-/* One line's values into row, which has room for the rest of the line. */
-static fmt_status read_row(csv *c, span line, float *row)
+/* One record's values into row, which has room for them. */
+static fmt_status read_row(csv *c, const fmt_record *record, float *row)
 {
     const fmti_source *s = c->source;
-    span field;
-    size_t column = 0;
-    bool more = true;
-    while (next_field(c, &line, &field, &more)) {
-        float value;
-        if (!parse_number(field, &value))
-            return bad_field(c, column + 1, field);
-        fmt_status status = check_value(c, column + 1, value);
-        if (status != FMT_OK)
-            return status;
-        row[column++] = value;
-    }
     if (c->dim == 0) {
-        c->dim = column;
-        c->dim_line = c->line;
+        c->dim = record->count;
+        c->dim_line = record->line;
     }
-    if (column == c->dim)
+    for (size_t i = 0; i < record->count; i++) {
+        double value;
+        if (!parse_cell(&c->style, &record->cell[i], &value) ||
+            (isnan(value) && !s->options->allow_missing && !says_nan(&record->cell[i])))
+            return bad_cell(c, record->line, i + 1, &record->cell[i]);
+        if (!fmti_value_is_fine(s->options, fmti_narrow(value)))
+            return bad_value(c, record->line, i + 1, fmti_narrow(value));
+        if (i < c->dim)
+            row[i] = fmti_narrow(value);
+    }
+    if (record->count == c->dim)
         return FMT_OK;
     return fmti_fail(s->error, FMT_ERR_FORMAT, s->name,
-                     "line %zu has %zu values, but line %zu has %zu", c->line,
-                     column, c->dim_line, c->dim);
+                     "line %zu has %zu values, but line %zu has %zu", record->line,
+                     record->count, c->dim_line, c->dim);
 }
 
-/* Passes over the byte order mark, the lines to skip and the header, and finds
- * the separator; *line is the first line of numbers. */
-static bool find_first_row(csv *c, span *line)
+static fmt_status read_rows(csv *c, fmt_record *record, float *values, size_t *rows)
 {
-    if (c->end - c->p >= 3 && memcmp(c->p, "\xEF\xBB\xBF", 3) == 0)
-        c->p += 3;
-    for (size_t i = 0; i < c->source->options->skip_lines && c->p < c->end; i++) {
-        const char *stop = memchr(c->p, '\n', (size_t)(c->end - c->p));
-        c->p = stop != NULL ? stop + 1 : c->end;
-        c->line++;
-    }
-    if (!next_line(c, line))
-        return false;
-    c->separator = find_separator(*line);
-    if (!is_header(c, *line))
-        return true;
-    if (!next_line(c, line))
-        return false;
-    c->separator = find_separator(*line); /* a title says nothing about it */
-    return true;
-}
-
-static fmt_status read_rows(csv *c, span line, float *values, size_t *rows)
-{
-    const fmt_options *o = c->source->options;
+    const fmti_source *s = c->source;
+    const fmt_options *o = s->options;
     size_t seen = 0;
     *rows = 0;
-    do {
-        fmt_status status = read_row(c, line, values + *rows * c->dim);
+    while (record->count > 0 && (o->max_rows == 0 || *rows < o->max_rows)) {
+        fmt_status status = read_row(c, record, values + *rows * c->dim);
         if (status != FMT_OK)
             return status;
         if (seen++ >= o->first_row)
             (*rows)++;
-    } while ((o->max_rows == 0 || *rows < o->max_rows) && next_line(c, &line));
+        status = fmt_records_next(c->records, record, s->error);
+        if (status != FMT_OK)
+            return status;
+    }
     if (seen >= o->first_row)
         return FMT_OK;
-    return fmti_fail(c->source->error, FMT_ERR_VALUE, c->source->name,
+    return fmti_fail(s->error, FMT_ERR_VALUE, s->name,
                      "has %zu rows, so none to take from row %zu on", seen,
                      o->first_row);
 }
 
 /* A value takes two bytes at least, with what separates it from the next: the
  * file's length bounds how many there can be. */
-static fmt_status read_values(csv *c, fmt_table *table)
+static fmt_status read_values(csv *c, fmt_record *record, fmt_table *table)
 {
     const fmti_source *s = c->source;
-    span line;
     size_t room = s->size / 2 + 1, rows;
-    if (!find_first_row(c, &line))
-        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name, "has no rows of numbers");
     float *values = fmti_alloc(room, sizeof(float));
     if (values == NULL)
         return fmti_no_memory(s->error, s->name, room * sizeof(float));
-    fmt_status status = read_rows(c, line, values, &rows);
+    fmt_status status = read_rows(c, record, values, &rows);
     if (status == FMT_OK)
         status = fmti_table_alloc(s, rows, c->dim, table);
     if (status == FMT_OK)
@@ -225,17 +144,31 @@ static fmt_status read_values(csv *c, fmt_table *table)
     return status;
 }
 
+static fmt_status read_table(csv *c, fmt_table *table)
+{
+    const fmti_source *s = c->source;
+    fmt_record record;
+    c->style.separator = fmt_records_separator(c->records);
+    fmt_status status = fmt_records_next(c->records, &record, s->error);
+    if (status == FMT_OK && record.count > 0 && is_header(c, &record))
+        status = fmt_records_next(c->records, &record, s->error);
+    if (status == FMT_OK && record.count == 0)
+        status = fmti_fail(s->error, FMT_ERR_FORMAT, s->name, "has no rows of numbers");
+    return status == FMT_OK ? read_values(c, &record, table) : status;
+}
+
 fmt_status fmti_csv_read(const fmti_source *source, fmt_table *table)
 {
-    const char *text = (const char *)source->data;
-    csv c = {.source = source, .p = text, .end = text + source->size};
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (plain == (locale_t)0)
-        return fmti_no_memory(source->error, source->name, 1);
-    locale_t before = uselocale(plain);
-    fmt_status status = read_values(&c, table);
-    uselocale(before);
-    freelocale(plain);
+    csv c = {.source = source};
+    FILE *stream = fmemopen((void *)(uintptr_t)source->data, source->size, "rb");
+    if (stream == NULL)
+        return fmti_no_memory(source->error, source->name, source->size);
+    fmt_status status = fmt_records_open(stream, source->name, source->options->skip_lines,
+                                         &c.records, source->error);
+    if (status == FMT_OK)
+        status = read_table(&c, table);
+    fmt_records_close(c.records);
+    fclose(stream);
     return status;
 }
 

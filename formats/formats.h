@@ -26,9 +26,9 @@
  *                    order, C or Fortran order. The first axis counts rows, the
  *                    others are flattened in C order; an array of one axis is
  *                    ONE row, an array of none is one row of one value.
- *   CSV              one row per line, separated by , or ; or tab or spaces
- *                    (what the first line uses). A first line with no number in
- *                    it is a header and is skipped. Quoted numbers are refused.
+ *   CSV              one row per record, separated by , or ; or tab or spaces
+ *                    (records.h). A first record with no number in it is a
+ *                    header and is skipped; schema.h reads tables with words.
  *   raw              float32, little-endian, nothing else; options.dim needed.
  *
  * Values. A picture's value v of v_max becomes 2 v / v_max - 1, in [-1, 1].
@@ -63,7 +63,8 @@ typedef enum fmt_status {
     FMT_ERR_VALUE = 4,        /* read well, but not what the options allow */
     FMT_ERR_LIMIT = 5,        /* larger than the limits */
     FMT_ERR_MEMORY = 6,       /* out of memory */
-    FMT_ERR_ARGUMENT = 7      /* the caller's arguments make no sense */
+    FMT_ERR_ARGUMENT = 7,     /* the caller's arguments make no sense */
+    FMT_ERR_RANGE = 8         /* a value is beyond options.largest */
 } fmt_status;
 
 typedef enum fmt_kind {
@@ -102,6 +103,11 @@ typedef struct fmt_options {
     bool recolour;        /* only turn grey to RGB or RGB to grey (Rec. 601) */
     bool scale_bytes;     /* uint8 arrays: map to [-1, 1] like pixels */
     bool allow_nonfinite; /* let NaN and Inf through; default: an error */
+    bool allow_missing;   /* let NaN through, and missing cells of a CSV as NaN */
+    double largest;       /* magnitude of a value at most; 0: any */
+    size_t last_height;   /* arrays whose rows have this shape, channels last, */
+    size_t last_width;    /*   become channel planes; 0: none */
+    size_t last_channels;
     size_t first_row;     /* rows to pass over first */
     size_t max_rows;      /* rows to take at most; 0: all */
     size_t skip_lines;    /* CSV: lines to pass over first */
@@ -176,6 +182,13 @@ void fmt_names_free(fmt_names *names);
  * replaced, or that of a stream, which is written to (a pipe, /dev/null, what
  * /dev/stdout and the like lead to). Not a folder, and no device. */
 fmt_status fmt_check_output(const char *path, fmt_error *error);
+
+/* Bytes as they come: open, put, and close with FMT_OK to keep them or anything else to leave what was there. The path
+ * "-" is standard output. Everything that fails has filled the error given to open; close frees. */
+typedef struct fmt_output fmt_output;
+fmt_output *fmt_output_open(const char *path, fmt_error *error);
+fmt_status fmt_output_put(fmt_output *out, const void *data, size_t size);
+fmt_status fmt_output_close(fmt_output *out, fmt_status status);
 
 /* A table: .npy (float32, [rows x dim]), .npz (that as "data", and "labels" if
  * any), .csv (numbers that read back to the same floats), .f32 .raw, or, for a

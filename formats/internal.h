@@ -18,7 +18,7 @@ typedef struct fmti_source {
     fmt_error *error;
 } fmti_source;
 
-/* core.c */
+/* core.c: name may be NULL, where the sentence says what it is about */
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
@@ -35,6 +35,7 @@ fmt_status fmti_table_alloc(const fmti_source *source, size_t rows, size_t dim,
 /* Which rows of total the options take: [*first, *first + *count). */
 fmt_status fmti_select_rows(const fmti_source *source, size_t total,
                             size_t *first, size_t *count);
+bool fmti_value_is_fine(const fmt_options *options, float value);
 /* The options against a table just read: dim, picture shape, NaN and Inf. */
 fmt_status fmti_check_table(const fmti_source *source, fmt_table *table);
 bool fmti_has_suffix(const char *name, const char *suffix); /* any case */

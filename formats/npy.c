@@ -60,6 +60,30 @@ static void fill_table(const fmti_source *source, const fmti_npy *npy,
     }
 }
 
+/* Rows of height x width x channels, where the options know that shape and it is
+ * not channels x height x width as well, to planes. */
+static fmt_status turn_planes(const fmti_source *source, const fmti_npy *npy,
+                              fmt_table *table)
+{
+    const fmt_options *o = source->options;
+    size_t height = o->last_height, width = o->last_width, channels = o->last_channels;
+    const size_t *s = npy->shape + 1;
+    if (npy->ndim != 4 || channels < 2 || s[0] != height || s[1] != width ||
+        s[2] != channels || (s[0] == channels && s[1] == height && s[2] == width))
+        return FMT_OK;
+    float *row = fmti_alloc(table->dim, sizeof *row);
+    if (row == NULL)
+        return fmti_no_memory(source->error, source->name, table->dim);
+    for (size_t i = 0; i < table->rows; i++) {
+        float *to = table->data + i * table->dim;
+        memcpy(row, to, table->dim * sizeof *row);
+        for (size_t j = 0; j < table->dim; j++)
+            to[j % channels * height * width + j / channels] = row[j];
+    }
+    free(row);
+    return FMT_OK;
+}
+
 fmt_status fmti_npy_read(const fmti_source *source, fmt_table *table)
 {
     fmti_npy npy;
@@ -76,9 +100,10 @@ fmt_status fmti_npy_read(const fmti_source *source, fmt_table *table)
     status = fmti_select_rows(source, total, &first, &rows);
     if (status == FMT_OK)
         status = fmti_table_alloc(source, rows, dim, table);
-    if (status == FMT_OK)
-        fill_table(source, &npy, first, table);
-    return status;
+    if (status != FMT_OK)
+        return status;
+    fill_table(source, &npy, first, table);
+    return turn_planes(source, &npy, table);
 }
 
 fmt_status fmti_npy_array(const fmti_source *source, fmt_array *array)

@@ -2,6 +2,9 @@
  * caller or by the suffix. */
 #include "internal.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct suffix_kind {
     const char *suffix;
     fmt_kind kind;
@@ -140,4 +143,38 @@ fmt_status fmt_write_image(const char *path, fmt_kind kind, const float *data,
         return status;
     return fmti_output_close(&out,
                              put_picture(&out, kind, data, height, width, channels));
+}
+
+struct fmt_output {
+    fmti_output inside;
+};
+
+fmt_output *fmt_output_open(const char *path, fmt_error *error)
+{
+    fmt_output *out = fmti_alloc(1, sizeof *out);
+    fmt_status status = FMT_OK;
+    if (out == NULL)
+        fmti_no_memory(error, path, sizeof *out);
+    else if (strcmp(path, "-") == 0)
+        fmti_output_stream(stdout, "standard output", &out->inside, error);
+    else
+        status = fmti_output_open(path, &out->inside, error);
+    if (status == FMT_OK)
+        return out;
+    free(out);
+    return NULL;
+}
+
+fmt_status fmt_output_put(fmt_output *out, const void *data, size_t size)
+{
+    return fmti_put(&out->inside, data, size);
+}
+
+fmt_status fmt_output_close(fmt_output *out, fmt_status status)
+{
+    if (out == NULL)
+        return status;
+    status = fmti_output_close(&out->inside, status);
+    free(out);
+    return status;
 }

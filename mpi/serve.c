@@ -23,7 +23,7 @@ static void obey(struct folder *folder, const struct order *order, struct troubl
         all_read(folder, order, NULL, NULL, NULL, NULL, trouble);
         break;
     case WRITE:
-        all_write(folder, (size_t)order->n, NULL, NULL, NULL, trouble);
+        all_write(folder, order, NULL, NULL, NULL, NULL, trouble);
         break;
     case DELETE:
         all_delete(folder, NULL, trouble);

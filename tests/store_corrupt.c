@@ -555,7 +555,8 @@ static void try_surprises(void)
     refuse32(440, 4, BPCN_CORRUPT, "5 surprises of 4 are kept");
     refuse32(444, 6, BPCN_CORRUPT, "6 surprises of 5 are kept");
     refuse32(444, 2, BPCN_CORRUPT, "bytes for a memory of");
-    refuse32(448, 1, BPCN_CORRUPT, "reserved byte 448");
+    refuse32(448, 1, BPCN_CORRUPT, "with 1 views");
+    refuse32(452, 1, BPCN_CORRUPT, "reserved byte 452");
     section_at(1, &payload);
     refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 1728): what is kept of row 0");
     refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");

@@ -27,8 +27,12 @@ bpcn_options session_options(void)
     o.adam_steps = 5;
     if (chosen == 1)
         shard(&o);
-    if (chosen == 2)
+    if (chosen >= 2)
         o.surprises = 5;
+    if (chosen == 3) {
+        o.views = 2;
+        o.shards = 4;
+    }
     return o;
 }
 
@@ -58,8 +62,8 @@ bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made)
         return make_rows(memory, step, *made, 0);
     case HOLES:
         return write_holes(memory, step);
-    case BLOCK:
-        return make_rows(memory, step, 2, 1);
+    case BLOCK: /* several rows together are of earlier versions, which had no views */
+        return make_rows(memory, step, chosen == 3 ? 1 : 2, chosen != 3);
     case FORGET:
         return bpcn_memory_forget(memory, step % 7 == 0 ? 1 : 0.02);
     case DISCOUNT:

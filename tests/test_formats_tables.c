@@ -225,7 +225,7 @@ static void csv_faults_have_their_sentences(void **state)
         {"a,b\n", FMT_ERR_FORMAT, "x.csv: has no rows of numbers"},
         {"1,b\n", FMT_ERR_FORMAT, "x.csv: line 1, column 2 is 'b', not a plain number"},
         {"a,b\n1,2\n\n3,0x10\n", FMT_ERR_FORMAT, "x.csv: line 4, column 2 is '0x10', not a plain number"},
-        {"1,2\n3,\"4\"\n", FMT_ERR_FORMAT, "x.csv: line 2, column 2 is '\"4\"', not a plain number"},
+        {"1,2\n3,\"4\"5\n", FMT_ERR_FORMAT, "x.csv: line 2, column 2: something follows the closing quote"},
         {"1,2\n3,\a\n", FMT_ERR_FORMAT, "x.csv: line 2, column 2 is '?', not a plain number"},
         {"1,2\n3,,4\n", FMT_ERR_FORMAT, "x.csv: line 2, column 2 is empty"},
         {"1,2\n3,\n", FMT_ERR_FORMAT, "x.csv: line 2, column 2 is empty"},

@@ -319,6 +319,27 @@ static void recovery_empties_a_damaged_shard_and_keeps_the_others(void **state)
     free(bytes);
 }
 
+static void recovery_without_the_surprises_keeps_the_rows(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_stats stats = {.size = sizeof stats};
+    size_t n;
+    (void)state;
+    o.surprises = 9;
+    unsigned char *bytes = file_of_rows(&o, 4, 2, &n);
+    bytes[section_at(bytes, n, SECTION_SURPRISES, 0) + 130] ^= 1;
+    bpcn_recovery r = recover(bytes, n, BPCN_OK);
+    assert_int_equal(r.lost_shards, 0);
+    assert_int_equal(r.rows, 2);
+    assert_non_null(strstr(told, "the surprises of the latest rows"));
+    bpcn_memory *m = reopen(scratch("mended"));
+    assert_int_equal(bpcn_memory_get_stats(m, &stats), BPCN_OK);
+    assert_int_equal(stats.writes, 6);
+    assert_int_equal(stats.surprises, 2); /* of the rows in the log */
+    bpcn_memory_free(m);
+    free(bytes);
+}
+
 /* The record with which a shard begins is lost, and of one shard the only snapshot. */
 static void recovery_begins_what_lost_its_beginning(void **state)
 {
@@ -451,6 +472,7 @@ int main(void)
         cmocka_unit_test(reader_who_met_a_half_written_seal_looks_again),
         cmocka_unit_test(recovery_keeps_every_whole_record_and_mends_one_bit),
         cmocka_unit_test(recovery_empties_a_damaged_shard_and_keeps_the_others),
+        cmocka_unit_test(recovery_without_the_surprises_keeps_the_rows),
         cmocka_unit_test(recovery_begins_what_lost_its_beginning),
         cmocka_unit_test(recovery_leaves_out_a_delete_of_what_is_lost),
         cmocka_unit_test(recovery_takes_only_a_new_name_and_a_memory),

@@ -133,9 +133,10 @@ static bpcn_status write_each(struct edit *edit, const struct rows_to_write *row
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->codes != NULL)
-            report_codes(model, &placed.change[0], info->codes + i * entries);
+            report_codes(model, &placed.change, info->codes + i * entries);
         if (status == BPCN_OK)
-            status = place_make(edit, &placed);
+            status = edit_make(edit, &placed.change);
+        placed_free(&placed);
         if (status == BPCN_OK) {
             info->written++;
             info->evaluations += row.evaluations;
@@ -217,12 +218,13 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
         status = edit_begin(&edit, memory, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
-    struct placed placed;
+    struct placed placed = {.codes = NULL};
     void *copy, *row = to_real(shape_of(memory), x, shape_of(memory)->width[0], &copy);
     status = row != NULL ? place_delete(&edit, row, &placed) : BPCN_NO_MEMORY;
     if (status == BPCN_OK)
-        status = place_make(&edit, &placed);
+        status = edit_make(&edit, &placed.change);
     status = edit_end(&edit, status, NULL);
+    placed_free(&placed);
     free(copy);
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();

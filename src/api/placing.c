@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DELETE_TRIES = 4 }; /* shards that a row is looked for in */
 
@@ -14,9 +15,7 @@ static struct view_row row_of(const struct edit *edit, const void *x, const unsi
     return (struct view_row){x, real_size(edit->memory->contents.shard[0]), known};
 }
 
-/* ---- write */
-
-/* In this shard. */
+/* To this shard. */
 static bpcn_status find_write(struct edit *edit, const void *x, const unsigned char *known, size_t shard, int begin,
                               struct change *change, bpcn_write_row *row)
 {
@@ -27,27 +26,56 @@ static bpcn_status find_write(struct edit *edit, const void *x, const unsigned c
     return status;
 }
 
-/* In every view. The report is of the first, the energy the mean, and the evaluations are of all. */
+/* ---- views: the changes of one shard in each, joined into one */
+
+static int join_begin(const struct contents *contents, struct placed *placed)
+{
+    const struct model *model = contents->shard[0];
+    size_t networks = contents->views.count * model->options.particles;
+    placed->codes = alloc_zeroed(networks * model->code_dim + 1, real_size(model));
+    placed->log_weights = alloc_zeroed(networks, sizeof *placed->log_weights);
+    return placed->codes != NULL && placed->log_weights != NULL ? 0 : -1;
+}
+
+static void join(const struct contents *contents, const struct change *one, size_t view, struct placed *placed)
+{
+    const struct model *model = contents->shard[0];
+    size_t particles = model->options.particles, bytes = particles * model->code_dim * real_size(model);
+    memcpy((unsigned char *)placed->codes + view * bytes, one->codes, bytes);
+    if (one->log_weights != NULL)
+        memcpy(placed->log_weights + view * particles, one->log_weights, particles * sizeof *one->log_weights);
+    placed->change = *one;
+    placed->change.shard = 0;
+    placed->change.codes = placed->codes;
+    placed->change.log_weights = one->log_weights != NULL ? placed->log_weights : NULL;
+}
+
+/* The report is of the first view, the energy the mean, and the evaluations are of all. */
 static bpcn_status find_views(struct edit *edit, const void *x, const unsigned char *known, struct placed *placed,
                               bpcn_write_row *row)
 {
-    const struct views *views = &edit->memory->contents.views;
+    const struct contents *contents = &edit->memory->contents;
     struct view_row where = row_of(edit, x, known);
-    bpcn_status status = BPCN_OK;
-    for (size_t v = 0; status == BPCN_OK && v < views->count; v++) {
+    bpcn_status status = join_begin(contents, placed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
+        struct change change;
         bpcn_write_row one;
-        status = find_write(edit, x, known, views_shard(views, v, &where), 0, &placed->change[v], &one);
+        status = find_write(edit, x, known, views_shard(&contents->views, v, &where), 0, &change, &one);
+        if (status != BPCN_OK)
+            break;
+        join(contents, &change, v, placed);
         if (v == 0) {
             *row = one;
-        } else if (status == BPCN_OK) {
-            row->energy += (one.energy - row->energy) / (double)(v + 1);
-            row->evaluations += one.evaluations;
-            row->converged &= one.converged;
+            continue;
         }
+        row->energy += (one.energy - row->energy) / (double)(v + 1);
+        row->evaluations += one.evaluations;
+        row->converged &= one.converged;
     }
-    placed->count = views->count;
     return status;
 }
+
+/* ---- write */
 
 bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *known, struct placed *placed,
                         bpcn_write_row *row)
@@ -55,21 +83,21 @@ bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *k
     const struct contents *contents = &edit->memory->contents;
     size_t shard;
     int begin;
-    placed->count = 1;
+    *placed = (struct placed){.codes = NULL};
     bpcn_status status = BPCN_OK;
     if (contents->views.count > 0)
         status = find_views(edit, x, known, placed, row);
     else if ((status = contents_next(contents, &shard, &begin)) == BPCN_OK)
-        status = find_write(edit, x, known, shard, begin, placed->change, row);
+        status = find_write(edit, x, known, shard, begin, &placed->change, row);
     if (status != BPCN_OK)
         return status;
     row->typicality = -1;
     if (!asks_surprise(contents))
         return status;
-    status = surprise_of(edit->memory, edit->team, placed->change, row->energy, &placed->surprise);
-    placed->change[0].surprise = &placed->surprise;
+    status = surprise_of(edit->memory, edit->team, &placed->change, row->energy, &placed->surprise);
+    placed->change.surprise = &placed->surprise;
     row->typicality =
-        surprises_typicality(&contents->surprises, placed->surprise, contents_met(contents, placed->change));
+        surprises_typicality(&contents->surprises, placed->surprise, contents_met(contents, &placed->change));
     return status;
 }
 
@@ -108,21 +136,23 @@ static bpcn_status find_holder(struct edit *edit, const void *x, struct change *
 
 bpcn_status place_delete(struct edit *edit, const void *x, struct placed *placed)
 {
-    const struct views *views = &edit->memory->contents.views;
+    const struct contents *contents = &edit->memory->contents;
     struct view_row where = row_of(edit, x, NULL);
-    bpcn_status status = BPCN_OK;
-    placed->count = views->count > 0 ? views->count : 1;
-    if (views->count == 0)
-        return find_holder(edit, x, placed->change);
-    for (size_t v = 0; status == BPCN_OK && v < views->count; v++)
-        status = find_delete(edit, x, views_shard(views, v, &where), &placed->change[v]);
+    *placed = (struct placed){.codes = NULL};
+    if (contents->views.count == 0)
+        return find_holder(edit, x, &placed->change);
+    bpcn_status status = join_begin(contents, placed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
+        struct change one;
+        status = find_delete(edit, x, views_shard(&contents->views, v, &where), &one);
+        if (status == BPCN_OK)
+            join(contents, &one, v, placed);
+    }
     return status;
 }
 
-bpcn_status place_make(struct edit *edit, const struct placed *placed)
+void placed_free(struct placed *placed)
 {
-    bpcn_status status = BPCN_OK;
-    for (size_t i = 0; status == BPCN_OK && i < placed->count; i++)
-        status = edit_make(edit, &placed->change[i]);
-    return status;
+    free(placed->codes);
+    free(placed->log_weights);
 }

@@ -1,13 +1,14 @@
-/* Where rows go: the change, or of views the changes, by which a row is written or taken back. */
+/* Where rows go: the change by which a row is written or taken back. */
 #ifndef BPCN_PLACING_H
 #define BPCN_PLACING_H
 
 #include "handle.h"
 
 struct placed {
-    size_t count;
-    struct change change[BPCN_MAX_VIEWS]; /* what they point to is the edit's, until the next row is placed */
-    double surprise;                      /* of the row, where it is asked for */
+    struct change change; /* what it points to is the edit's, until the next row is placed, or here */
+    double surprise;      /* of the row, where it is asked for */
+    void *codes;          /* of all views together, or NULL */
+    double *log_weights;
 };
 
 /* How to write one row, in the model's precision, and what will have become of it. */
@@ -18,7 +19,6 @@ bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *k
  */
 bpcn_status place_delete(struct edit *edit, const void *x, struct placed *placed);
 
-/* Makes them. */
-bpcn_status place_make(struct edit *edit, const struct placed *placed);
+void placed_free(struct placed *placed); /* in any case */
 
 #endif

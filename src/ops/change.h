@@ -15,13 +15,14 @@ enum change_kind {
 
 struct change {
     enum change_kind kind;
-    size_t shard;               /* write, delete: whose it is; the others are of all */
+    size_t shard;               /* write, delete: whose it is; 0 with views, of which each has its own; the others are
+                                   of all */
     int begin;                  /* write: the shard begins with it, empty */
     size_t rows;                /* write, delete: 1; files of earlier versions hold writes of several rows at once */
     const void *x;              /* real [rows x dim] (write, delete) */
     const unsigned char *known; /* [dim] of 0 and 1: a write of one row with holes, where x is 0; NULL: all is known */
-    const void *codes;          /* real [particles x rows x code_dim] (write, delete) */
-    const double *log_weights;  /* [particles]: after the write */
+    const void *codes;          /* real [views x particles x rows x code_dim] (write, delete); no views count as one */
+    const double *log_weights;  /* [views x particles]: after the write */
     const double *surprise;     /* write: of its row, to be kept; NULL: none */
     double beta;                /* forget, discount */
     bpcn_minimizer minimizer;   /* from now on */

@@ -103,14 +103,22 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->count = k < c->count ? c->count : k + 1;
 }
 
-int contents_begins_row(const struct contents *c, const struct change *change)
+size_t contents_parts(const struct contents *c)
 {
-    return c->views.count == 0 || change->shard < views_cells(&c->views);
+    return c->views.count > 0 ? c->views.count : 1;
 }
 
-int contents_ends_row(const struct contents *c, const struct change *change)
+struct change contents_part(const struct contents *c, const struct change *change, size_t part)
 {
-    return c->views.count == 0 || change->rows == 0 || change->shard >= (c->views.count - 1) * views_cells(&c->views);
+    const struct model *model = c->shard[0];
+    struct view_row row = {change->x, real_size(model), change->known};
+    struct change one = *change;
+    if (c->views.count == 0)
+        return one;
+    one.shard = views_shard(&c->views, part, &row);
+    one.codes = (const unsigned char *)change->codes + part * model->options.particles * model->code_dim * row.size;
+    one.log_weights = change->log_weights ? change->log_weights + part * model->options.particles : NULL;
+    return one;
 }
 
 double contents_met(const struct contents *c, const struct change *write)
@@ -126,12 +134,12 @@ void contents_count(struct contents *c, const struct change *change)
     case CHANGE_WRITE:
         if (change->surprise != NULL)
             surprises_keep(&c->surprises, *change->surprise, contents_met(c, change));
-        c->rows[change->shard] += change->rows;
-        if (contents_begins_row(c, change))
-            c->writes += change->rows;
+        for (size_t part = 0; part < contents_parts(c); part++)
+            c->rows[contents_part(c, change, part).shard] += change->rows;
+        c->writes += change->rows;
         break;
     case CHANGE_DELETE:
-        c->deletes += (uint64_t)contents_begins_row(c, change);
+        c->deletes++;
         break;
     case CHANGE_FORGET:
     case CHANGE_DISCOUNT:

@@ -41,9 +41,9 @@ size_t contents_open(const struct contents *contents);
 /* Shard k is this empty model from now on. */
 void contents_begin(struct contents *contents, size_t k, struct model *model);
 
-/* Whether a write or delete is the first, the last of those that a row takes: one in each view. Without views, both. */
-int contents_begins_row(const struct contents *contents, const struct change *change);
-int contents_ends_row(const struct contents *contents, const struct change *change);
+/* A write or delete in parts: one for each view, each of one shard. Without views it is one part. */
+size_t contents_parts(const struct contents *contents);
+struct change contents_part(const struct contents *contents, const struct change *change, size_t part);
 
 /* How many rows its shard, or with views the memory, had when a write was found. */
 double contents_met(const struct contents *contents, const struct change *write);

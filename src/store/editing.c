@@ -64,20 +64,27 @@ struct editor *editing_of(struct editing *e, size_t k, int begin)
     return e->editor[k];
 }
 
-static int of_one_shard(const struct change *change)
+/* Whether it is of all shards. */
+static int of_all(const struct change *change)
 {
-    return change->kind == CHANGE_WRITE || change->kind == CHANGE_DELETE;
+    return change->kind != CHANGE_WRITE && change->kind != CHANGE_DELETE;
 }
 
 bpcn_status editing_ready(struct editing *e, const struct change *change)
 {
     struct shard first = shard_at(e, 0);
-    struct editor *editor = of_one_shard(change) ? editing_of(e, change->shard, change->begin) : e->all;
-    if (editor == NULL && !of_one_shard(change))
-        editor = e->all = e->core->edit(&first, e->team, e->replaying);
-    else if (!of_one_shard(change))
+    bpcn_status status = BPCN_OK;
+    for (size_t part = 0; !of_all(change) && status == BPCN_OK && part < contents_parts(e->contents); part++) {
+        struct editor *editor = editing_of(e, contents_part(e->contents, change, part).shard, change->begin);
+        status = editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
+    }
+    if (!of_all(change))
+        return status;
+    if (e->all == NULL)
+        e->all = e->core->edit(&first, e->team, e->replaying);
+    else
         e->core->turn(e->all, &first); /* the shard it was at last may have begun anew since */
-    return editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
+    return e->all != NULL ? e->core->ready(e->all, change->kind) : BPCN_NO_MEMORY;
 }
 
 /* The empty shard takes its place. */
@@ -98,9 +105,11 @@ void editing_make(struct editing *e, const struct change *change)
 {
     if (change->begin)
         begin(e, change->shard);
-    if (of_one_shard(change))
-        e->core->make(e->editor[change->shard], change);
-    for (size_t k = 0; !of_one_shard(change) && k < e->contents->count; k++) {
+    for (size_t part = 0; !of_all(change) && part < contents_parts(e->contents); part++) {
+        struct change one = contents_part(e->contents, change, part);
+        e->core->make(e->editor[one.shard], &one);
+    }
+    for (size_t k = 0; of_all(change) && k < e->contents->count; k++) {
         struct shard shard = shard_at(e, k);
         e->core->turn(e->all, &shard);
         e->core->make(e->all, change);

@@ -61,12 +61,11 @@ static void put_rows(struct outlet *out, const struct model *model, const struct
 {
     size_t size = real_size(model);
     put_array(out, change->x, change->rows * model->width[0], size);
-    put_array(out, change->codes, change->rows * model->options.particles * model->code_dim, size);
+    put_array(out, change->codes, change->rows * row_networks(&model->options) * model->code_dim, size);
 }
 
 static void put_payload(struct outlet *out, const struct model *model, const struct change *change)
 {
-    size_t particles = model->options.particles;
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
@@ -75,7 +74,7 @@ static void put_payload(struct outlet *out, const struct model *model, const str
                           (uint64_t)(change->begin != 0) << 63);
         if (change->surprise != NULL)
             put_array(out, change->surprise, 1, 8);
-        put_array(out, change->log_weights, particles, 8);
+        put_array(out, change->log_weights, row_networks(&model->options), 8);
         put_rows(out, model, change);
         if (change->known != NULL)
             put_array(out, change->known, model->width[0], 1);

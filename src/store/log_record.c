@@ -61,14 +61,14 @@ static uint64_t round8(uint64_t bytes)
 /* x and codes of so many rows. */
 static uint64_t row_bytes(const struct model *model, uint64_t rows)
 {
-    return rows * (model->width[0] + (uint64_t)model->options.particles * model->code_dim) * real_size(model);
+    return rows * (model->width[0] + (uint64_t)row_networks(&model->options) * model->code_dim) * real_size(model);
 }
 
 uint64_t change_bytes(const struct model *model, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
-        return 8 + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)model->options.particles +
+        return 8 + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)row_networks(&model->options) +
                round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0));
     case CHANGE_DELETE:
         return (has_shards(&model->options) ? 8 : 0) + round8(row_bytes(model, 1));
@@ -86,8 +86,9 @@ uint64_t record_most(const bpcn_options *o)
 {
     uint64_t numbers = o->dim, note = 8 + BPCN_MAX_NOTE;
     for (size_t l = 0; l < o->layers; l++)
-        numbers += (uint64_t)o->particles * o->hidden[l];
-    uint64_t row = 8 + 8 * (uint64_t)o->particles + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + o->dim);
+        numbers += (uint64_t)row_networks(o) * o->hidden[l];
+    uint64_t row =
+        16 + 8 * (uint64_t)row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + o->dim);
     return RECORD_BYTES + (row > note ? row : note) + RECORD_END_BYTES;
 }
 
@@ -104,9 +105,11 @@ int change_sound(const struct model *model, const struct change *change)
     size_t size = real_size(model);
     if (change->kind != CHANGE_WRITE && change->kind != CHANGE_DELETE)
         return 1;
-    size_t x = change->rows * model->width[0], codes = change->rows * model->options.particles * model->code_dim;
-    if (change->kind == CHANGE_WRITE && !weights_sound(model->options.particles, change->log_weights))
-        return 0;
+    size_t x = change->rows * model->width[0], networks = row_networks(&model->options);
+    size_t codes = change->rows * networks * model->code_dim, particles = model->options.particles;
+    for (size_t k = 0; change->kind == CHANGE_WRITE && k < networks; k += particles)
+        if (!weights_sound(particles, change->log_weights + k))
+            return 0;
     if (change->surprise != NULL && !(fabs(*change->surprise) <= SURPRISE_MOST))
         return 0;
     return first_unsound(change->x, x, size, DBL_MAX) == x &&
@@ -146,23 +149,23 @@ static int holes_sound(const struct model *model, const struct change *change)
 static const char *decode_write(const struct model *model, uint64_t bytes, unsigned char *payload,
                                 struct change *change)
 {
-    size_t particles = model->options.particles;
+    size_t networks = row_networks(&model->options);
     uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 1, at = 8;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
     change->surprise = word >> 30 & 1 ? (const double *)(const void *)(payload + 8) : NULL;
     change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says */
-    if (rows < 1 || rows > (change->known || change->surprise ? 1 : MOST_ROWS))
+    if (rows < 1 || rows > (change->known || change->surprise || model->options.views ? 1 : MOST_ROWS))
         return "its number of rows cannot be";
-    if (change->shard >= model->options.shards)
+    if (change->shard >= (model->options.views > 0 ? 1 : model->options.shards))
         return "its shard cannot be";
     change->rows = (size_t)rows;
     if (change_bytes(model, change) != bytes)
         return "its length does not fit its rows";
     at += change->surprise != NULL ? 8 : 0;
-    get_reals(payload + 8, payload + 8, particles + (size_t)(at - 8) / 8, 8);
+    get_reals(payload + 8, payload + 8, networks + (size_t)(at - 8) / 8, 8);
     change->log_weights = (const double *)(const void *)(payload + at);
-    if (!decode_rows(model, payload, at + 8 * (uint64_t)particles, bytes, change))
+    if (!decode_rows(model, payload, at + 8 * (uint64_t)networks, bytes, change))
         return "its padding is not zero";
     if (!holes_sound(model, change))
         return "what it knows of its row cannot be";
@@ -177,7 +180,7 @@ static const char *decode_delete(const struct model *model, uint64_t bytes, unsi
     change->shard = (size_t)shard;
     if (change_bytes(model, change) != bytes)
         return "its length does not fit a row";
-    if (shard >= model->options.shards)
+    if (shard >= (model->options.views > 0 ? 1 : model->options.shards))
         return "its shard cannot be";
     if (!decode_rows(model, payload, at, bytes, change))
         return "its padding is not zero";

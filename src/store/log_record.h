@@ -19,6 +19,12 @@ uint32_t record_encode(const struct record *record, uint32_t salt, unsigned char
 int record_decode(const unsigned char in[RECORD_BYTES], uint32_t salt, uint64_t offset, struct record *record,
                   uint32_t *crc);
 
+/* Networks that a row is in: the particles of a shard, or of one shard in each view. */
+static inline size_t row_networks(const bpcn_options *options)
+{
+    return options->particles * (options->views > 0 ? options->views : 1);
+}
+
 /* Bytes of the payload that a change has. */
 uint64_t change_bytes(const struct model *model, const struct change *change);
 

@@ -31,6 +31,7 @@ struct salvage {
     FILE *words;           /* what is to be told, a line each */
     unsigned char *bad;    /* [header.shards]: of each shard, whether it is lost */
     int bad_counts;        /* of the shards */
+    int bad_surprises;     /* none of the snapshot's are kept */
     int gap;               /* records are missing before the one at hand */
     int without_deletes;   /* those after a gap are left out: what they take back may be missing */
     int deletes_are_wrong; /* they would have to be */
@@ -92,6 +93,8 @@ static void lose_section(void *user, const struct section *section)
         s->report.lost_note = 1;
     else if (section->tag == SECTION_SHARDS)
         s->bad_counts = 1;
+    else if (section->tag == SECTION_SURPRISES)
+        s->bad_surprises = 1;
     else
         s->bad[section->shard] = 1;
 }
@@ -133,6 +136,8 @@ static bpcn_status read_snapshot(struct salvage *s)
         contents_keep_note(c, NULL, 0);
     if (status == BPCN_OK && s->bad_counts)
         guess_counts(c);
+    if (s->bad_surprises)
+        c->surprises.count = 0;
     s->report.shards = s->header.shards;
     for (size_t k = 0; status == BPCN_OK && k < s->header.shards; k++)
         if (s->bad[k]) {
@@ -164,6 +169,8 @@ static bpcn_status repeat(struct salvage *s, struct editing *editing, const stru
     int wrong = change_decode(s->contents.shard[0], record, payload, &change, &what) != BPCN_OK;
     if (!wrong && change.known != NULL && s->log.version < VERSION_HOLES)
         what = "its row has holes, which the file's version does not know";
+    if (!wrong && change.surprise != NULL && s->contents.options.surprises == 0)
+        what = "its row's surprise is given, but none are kept";
     wrong |= what != NULL;
     if (wrong ||
         (change.kind == CHANGE_DELETE && (change.shard >= s->contents.count || (s->gap && s->without_deletes)))) {

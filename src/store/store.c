@@ -31,11 +31,14 @@ struct store {
     uint64_t handled;  /* records up to the last store_finish */
     bpcn_sync sync;
     int read_only;
-    int made;                     /* there was no file before */
-    int broken;                   /* the file may not be what we think: it is written no more */
-    int suspect;                  /* the last record may have spoilt the state */
-    int everywhere;               /* in any shard */
-    size_t last_rows, last_shard; /* that it wrote, and where */
+    int made;         /* there was no file before */
+    int broken;       /* the file may not be what we think: it is written no more */
+    int suspect;      /* the last record may have spoilt the state */
+    int everywhere;   /* in any shard */
+    size_t last_rows; /* that it wrote */
+    struct places {
+        size_t count, shard[BPCN_MAX_VIEWS];
+    } last; /* and where */
 };
 
 bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path)
@@ -66,7 +69,21 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
 /* What the records since the last check have changed. */
 static bpcn_status check_changed(const struct store *store, const struct contents *contents)
 {
-    return store->everywhere ? state_check(contents) : state_check_shard(contents, store->last_shard);
+    bpcn_status status = BPCN_OK;
+    if (store->everywhere)
+        return state_check(contents);
+    for (size_t i = 0; status == BPCN_OK && i < store->last.count; i++)
+        status = state_check_shard(contents, store->last.shard[i]);
+    return status;
+}
+
+/* The shards of a write or delete. */
+static struct places places_of(const struct contents *contents, const struct change *change)
+{
+    struct places places = {.count = contents_parts(contents)};
+    for (size_t i = 0; i < places.count; i++)
+        places.shard[i] = contents_part(contents, change, i).shard;
+    return places;
 }
 
 /* Where the disk is small, the log is folded while a new file still fits beside it: half of what that leaves free is
@@ -100,7 +117,10 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
     if (!change_sound(contents->shard[0], change))
         return fail(BPCN_NUMERIC, "a code is not finite");
-    if (store->suspect && (change->rows == 0 || change->shard != store->last_shard)) {
+    struct places places = {.count = 0};
+    if (change->rows > 0)
+        places = places_of(contents, change);
+    if (store->suspect && (places.count != 1 || places.shard[0] != store->last.shard[0])) {
         /* only the last record can be taken back: what it made must be sound before another shard's follows */
         if (check_changed(store, contents) != BPCN_OK)
             return BPCN_NUMERIC;
@@ -109,12 +129,12 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     checkpoint_when_due(store, contents); /* a call of many rows does not make the log longer than others do */
     status = log_append(&store->log, contents->shard[0], change, &store->broken);
     status = place_explain(store->log.file.ops, &store->place, contents, "append to", status);
-    if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH && contents_ends_row(contents, change))
+    if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
         status = store_sync(store);
     if (status == BPCN_OK) {
         store->everywhere |= numbers && change->rows == 0;
         store->suspect |= numbers;
-        store->last_shard = change->shard;
+        store->last = places;
         store->last_rows = change->rows;
     }
     return status;

@@ -206,6 +206,7 @@ uint64_t snapshot_most(const struct header *header)
     struct header full = *header;
     full.shards = full.options.shards;
     full.note_bytes = BPCN_MAX_NOTE;
+    full.surprises = full.options.surprises;
     uint64_t bytes = snapshot_length(&full, UINT64_MAX / 4);
     return bytes > 0 ? bytes : UINT64_MAX;
 }

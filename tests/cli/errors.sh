@@ -21,7 +21,7 @@ law "rows of another length" says 1 "r.csv: 3 values per row, but this memory ta
 law "a file that is not there" says 1 "nowhere.png: cannot open: No such file or directory" bpcn write m.mem nowhere.png
 law "a file that is no picture" says 1 "junk.png" sh -c 'echo junk >junk.png; "$BPCN" write m.mem junk.png'
 law "a value that is no number names its line" says 1 "bad.csv" sh -c 'printf "1,2,3,4\n1,x,3,4\n" >bad.csv; "$BPCN" write v.mem bad.csv'
-law "NaN is refused with its line" says 1 "nan.csv: line 2, column 2 is not a number" sh -c 'printf "1,2,3,4\n1,nan,3,4\n" >nan.csv; "$BPCN" write v.mem nan.csv'
+law "infinity is refused with its line" says 1 "inf.csv: line 2, column 2 is infinite" sh -c 'printf "1,2,3,4\n1,inf,3,4\n" >inf.csv; "$BPCN" write v.mem inf.csv'
 law "a folder without pictures" says 1 "empty" sh -c 'mkdir -p empty; "$BPCN" write m.mem empty'
 law "a memory that is not there" says 1 "none.mem: " bpcn info none.mem
 law "a file that is no memory" says 4 "square.pgm: " bpcn info square.pgm

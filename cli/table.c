@@ -1,0 +1,342 @@
+/* Tables: which cell is which column, and the sentences for cells that are none. */
+#include "table.h"
+
+#include "progress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_KEPT = 40, NAMES_TOLD = 3 };
+
+bool table_suits(const fmt_schema *schema)
+{
+    for (size_t i = 0; i < schema->count; i++)
+        if (schema->column[i].cells != 1)
+            return false;
+    return fmt_schema_is_table(schema) || schema->count > 1;
+}
+
+/* ---- which cell is which column */
+
+static bool is_ignored(const fmt_schema *schema, const fmt_cell *cell)
+{
+    for (size_t i = 0; i < schema->ignored_count; i++)
+        if (strlen(schema->ignored[i].name) == cell->size &&
+            memcmp(schema->ignored[i].name, cell->text, cell->size) == 0)
+            return true;
+    return cell->size == 0;
+}
+
+/* A first record is a header when it has a name of ours in it, or nothing but words. */
+static bool is_header(const struct table *t)
+{
+    bool words = true;
+    for (size_t i = 0; i < t->record.count; i++) {
+        const fmt_cell *c = &t->record.cell[i];
+        double value;
+        if (c->size > 0 && fmt_schema_find(t->schema, c->text, c->size) != NULL)
+            return true;
+        words = words && !fmt_parse_number(c->text, c->size, '.', &value) &&
+                !fmt_parse_number(c->text, c->size, t->style.separator == ',' ? '.' : ',', &value);
+    }
+    return words;
+}
+
+/* "a, b, c and 4 more" of what is told one after the other. */
+struct names {
+    char text[200];
+    size_t count;
+};
+
+static void tell_name(struct names *n, const char *name, size_t size)
+{
+    size_t used = strlen(n->text);
+    if (n->count++ < NAMES_TOLD)
+        snprintf(n->text + used, sizeof n->text - used, "%s'%.*s'", used ? ", " : "", (int)(size < 50 ? size : 50),
+                 name);
+    else if (n->count == NAMES_TOLD + 1)
+        snprintf(n->text + used, sizeof n->text - used, " and others");
+}
+
+static int match_names(struct table *t, struct names *strange)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < t->columns; i++) {
+        const fmt_cell *c = &t->record.cell[i];
+        const fmt_column *column = fmt_schema_find(t->schema, c->text, c->size);
+        if (column == NULL && !is_ignored(t->schema, c))
+            tell_name(strange, c->text, c->size);
+        for (size_t j = 0; j < i && column != NULL; j++)
+            if (t->cell[j].column == column) {
+                say_error(t->say, "%s: line %zu: columns %zu and %zu are both called '%s'", t->name, t->record.line,
+                          j + 1, i + 1, column->name);
+                return -1;
+            }
+        if (column != NULL && column->cells == 1) {
+            t->cell[i] = (struct table_cell){column, column->offset};
+            found++;
+        }
+    }
+    return found > 0;
+}
+
+static void tell_matches(const struct table *t, const struct names *strange)
+{
+    struct names absent = {0};
+    for (size_t k = 0; k < t->schema->count; k++) {
+        size_t i = 0;
+        while (i < t->columns && t->cell[i].column != &t->schema->column[k])
+            i++;
+        if (i == t->columns)
+            tell_name(&absent, t->schema->column[k].name, strlen(t->schema->column[k].name));
+    }
+    if (absent.count > 0)
+        say_note(t->say, "%s: has no column %s; what it would hold is unknown", t->name, absent.text);
+    if (strange->count > 0)
+        say_note(t->say, "%s: column %s is none of the memory's and is passed over", t->name, strange->text);
+}
+
+/* Without names: the cells of the memory in their order, with or without what it ignores between them. */
+static int match_places(struct table *t)
+{
+    const fmt_schema *s = t->schema;
+    bool all = t->columns == s->cells + s->ignored_count;
+    size_t at = 0, ignored = 0, cells = 0;
+    if (t->columns != s->cells && !all) {
+        say_error(t->say, "%s: line %zu: %zu values per row%s, but this memory takes %zu", t->name, t->record.line,
+                  t->columns, t->first ? " and no header" : "", s->cells);
+        return -1;
+    }
+    for (size_t k = 0; k < s->count; k++)
+        for (size_t j = 0; j < s->column[k].cells; j++, cells++) {
+            for (; all && ignored < s->ignored_count && s->ignored[ignored].place <= cells; ignored++)
+                at++;
+            t->cell[at++] = (struct table_cell){&s->column[k], s->column[k].offset + j};
+        }
+    return 0;
+}
+
+static int keep_header(struct table *t)
+{
+    const fmt_record *r = &t->record;
+    const fmt_cell *last = &r->cell[r->count - 1];
+    size_t body = (size_t)(last->raw + last->raw_size - r->cell[0].raw);
+    t->header_size = r->before_size + body + r->ending_size;
+    t->header = malloc(t->header_size + 1);
+    if (t->header == NULL) {
+        say_error(t->say, "out of memory");
+        return -1;
+    }
+    if (r->before_size > 0)
+        memcpy(t->header, r->before, r->before_size);
+    memcpy(t->header + r->before_size, r->cell[0].raw, body);
+    memcpy(t->header + r->before_size + body, r->ending, r->ending_size);
+    t->lines = r->line;
+    return 0;
+}
+
+static int match(struct table *t)
+{
+    struct names strange = {0}, ours = {0};
+    t->columns = t->record.count;
+    t->cell = calloc(t->columns, sizeof *t->cell);
+    t->state = calloc(t->columns, sizeof *t->state);
+    if (t->cell == NULL || t->state == NULL) {
+        say_error(t->say, "out of memory");
+        return -1;
+    }
+    t->first = !is_header(t);
+    if (t->first)
+        return match_places(t);
+    int found = match_names(t, &strange);
+    if (found > 0)
+        tell_matches(t, &strange);
+    else if (found == 0 && !fmt_schema_is_table(t->schema) && t->columns == t->schema->cells)
+        found = match_places(t) == 0;
+    else if (found == 0) {
+        for (size_t k = 0; k < t->schema->count; k++)
+            tell_name(&ours, t->schema->column[k].name, strlen(t->schema->column[k].name));
+        say_error(t->say, "%s: line %zu: none of its columns (%s) is one of the memory's (%s)", t->name, t->record.line,
+                  strange.text, ours.text);
+    }
+    return found > 0 ? keep_header(t) : -1;
+}
+
+/* ---- opening and closing */
+
+/* The next record into t->record; 1, 0 at the end, -1 after a message. */
+static int next_record(struct table *t)
+{
+    fmt_error error;
+    if (fmt_records_next(t->records, &t->record, &error) == FMT_OK)
+        return t->record.count > 0;
+    if (!interrupted())
+        say_error(t->say, "%s", error.message);
+    return -1;
+}
+
+static int begin(struct table *t, const char *path)
+{
+    fmt_error error;
+    bool standard = strcmp(path, "-") == 0;
+    t->name = strdup(standard ? "standard input" : path);
+    t->stream = standard ? stdin : fopen(path, "rb");
+    if (t->name == NULL || t->stream == NULL) {
+        say_error(t->say, "%s: cannot open: %s", path, strerror(errno));
+        return -1;
+    }
+    if (fmt_records_open(t->stream, t->name, 0, &t->records, &error) != FMT_OK) {
+        if (!interrupted())
+            say_error(t->say, "%s", error.message);
+        return -1;
+    }
+    t->style.separator = fmt_records_separator(t->records);
+    int got = next_record(t);
+    if (got == 0)
+        say_error(t->say, "%s: no rows", t->name);
+    return got > 0 ? match(t) : -1;
+}
+
+struct table *table_open(const struct say *say, const fmt_schema *schema, const char *path, bool clip)
+{
+    struct table *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        say_error(say, "out of memory");
+        return NULL;
+    }
+    *t = (struct table){.say = say, .schema = schema, .style.clip = clip};
+    if (begin(t, path) == 0)
+        return t;
+    table_close(t);
+    return NULL;
+}
+
+void table_close(struct table *t)
+{
+    if (t == NULL)
+        return;
+    if (t->unseen > 0)
+        say_note(t->say, "%s: %zu cell%s a word that its category does not have, and count as unknown (%s)", t->name,
+                 t->unseen, t->unseen == 1 ? " has" : "s have", t->sample);
+    fmt_records_close(t->records);
+    if (t->stream != NULL && t->stream != stdin)
+        fclose(t->stream);
+    free(t->cell);
+    free(t->state);
+    free(t->header);
+    free(t->name);
+    free(t);
+}
+
+/* ---- rows */
+
+static void describe_far(const fmt_column *column, const char *what, bool scaled, char *out, size_t room)
+{
+    if (scaled)
+        snprintf(out, room, "%s, more than %g scales of %g from the column's centre %g (--clip brings it to %g)", what,
+                 FMT_FAR, column->scale, column->centre, FMT_CLIP);
+    else
+        snprintf(out, room,
+                 "%s, beyond %g where values of about 1 belong (make a memory that knows the scale of its "
+                 "columns: bpcn create --like)",
+                 what, FMT_FAR_PLAIN);
+}
+
+static int bad_cell(const struct table *t, size_t i)
+{
+    const fmt_cell *c = &t->record.cell[i];
+    const fmt_column *column = t->cell[i].column;
+    char what[TEXT_KEPT + 1], why[400];
+    snprintf(what, sizeof what, "%.*s", (int)(c->size < TEXT_KEPT ? c->size : TEXT_KEPT), c->text);
+    if (t->state[i] == FMT_CELL_FAR)
+        describe_far(column, what, column->kind == FMT_NUMBER, why, sizeof why);
+    else if (t->state[i] == FMT_CELL_COMMA)
+        snprintf(why, sizeof why, "'%s', but other numbers have a decimal %s", what,
+                 t->style.decimal == ',' ? "comma" : "point");
+    else
+        snprintf(why, sizeof why, "'%s', not a number", what);
+    for (char *k = why; *k != '\0'; k++)
+        *k = (unsigned char)*k < 0x20 ? '?' : *k;
+    say_error(t->say, "%s: line %zu, column %zu (%s) is %s", t->name, t->record.line, i + 1, column->name, why);
+    return -1;
+}
+
+static void note_unseen(struct table *t, size_t i)
+{
+    const fmt_cell *c = &t->record.cell[i];
+    if (t->unseen++ == 0)
+        snprintf(t->sample, sizeof t->sample, "first in line %zu, column %zu (%.40s): '%.*s'", t->record.line, i + 1,
+                 t->cell[i].column->name, (int)(c->size < TEXT_KEPT ? c->size : TEXT_KEPT), c->text);
+}
+
+static int encode(struct table *t, float *x, unsigned char *known)
+{
+    memset(x, 0, t->schema->dim * sizeof *x);
+    memset(known, 0, t->schema->dim);
+    for (size_t i = 0; i < t->columns; i++) {
+        const struct table_cell *cell = &t->cell[i];
+        const fmt_cell *c = &t->record.cell[i];
+        if (cell->column == NULL)
+            continue;
+        t->state[i] = fmt_encode_text(t->schema, cell->column, c->text, c->size, &t->style, x + cell->entry);
+        if (t->state[i] == FMT_CELL_KNOWN)
+            memset(known + cell->entry, 1, cell->column->kind == FMT_CATEGORY ? cell->column->size : 1);
+        else if (t->state[i] == FMT_CELL_UNSEEN)
+            note_unseen(t, i);
+        else if (t->state[i] != FMT_CELL_MISSING)
+            return bad_cell(t, i);
+    }
+    return 1;
+}
+
+int table_row(struct table *t, float *x, unsigned char *known)
+{
+    int got = t->first ? 1 : next_record(t);
+    t->first = false;
+    if (got <= 0)
+        return got;
+    if (t->record.count == t->columns)
+        return encode(t, x, known);
+    say_error(t->say, "%s: line %zu has %zu values, but %s %zu", t->name, t->record.line, t->record.count,
+              t->lines > 0 ? "its header has" : "its first row has", t->columns);
+    return -1;
+}
+
+/* ---- arrays */
+
+int table_encode(const struct say *say, const fmt_schema *schema, const char *name, size_t first, const float *values,
+                 size_t rows, bool clip, float *x, unsigned char *known)
+{
+    memset(known, 0, rows * schema->dim);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < schema->count; k++) {
+            const fmt_column *c = &schema->column[k];
+            size_t each = c->kind == FMT_CATEGORY ? c->size : 1;
+            for (size_t j = 0; j < c->cells; j++) {
+                size_t at = i * schema->dim + c->offset + j * each;
+                double value = (double)values[i * schema->cells + c->cell + j];
+                fmt_cell_state state = fmt_encode_value(c, value, clip, x + at);
+                memset(known + at, state == FMT_CELL_KNOWN, each);
+                char what[40], why[400] = "not the place of a word of its category";
+                if (state == FMT_CELL_KNOWN || state == FMT_CELL_MISSING)
+                    continue;
+                snprintf(what, sizeof what, "%g", value);
+                if (state == FMT_CELL_FAR)
+                    describe_far(c, what, c->kind == FMT_NUMBER, why, sizeof why);
+                say_error(say, "%s: row %zu, column %zu (%s) is %s", name, first + i, c->cell + j, c->name, why);
+                return -1;
+            }
+        }
+    return 0;
+}
+
+void table_decode(const fmt_schema *schema, const float *x, float *values)
+{
+    for (size_t k = 0; k < schema->count; k++) {
+        const fmt_column *c = &schema->column[k];
+        for (size_t j = 0; j < c->cells; j++)
+            values[c->cell + j] = isnan(x[c->offset + j]) ? NAN : (float)fmt_decode_value(c, x + c->offset + j);
+    }
+}

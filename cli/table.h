@@ -1,0 +1,53 @@
+/* A CSV table row by row as entries of a memory: its columns are found by their names, or without a header by their
+   places; cells become entries of about 1; what is missing is unknown. */
+#ifndef BPCN_CLI_TABLE_H
+#define BPCN_CLI_TABLE_H
+
+#include "fields.h"
+#include "say.h"
+
+/* A cell of the file's rows: a column of the memory (or one entry of it), or NULL: passed over. */
+struct table_cell {
+    const fmt_column *column;
+    size_t entry; /* of the memory's row: the first of the cell's */
+};
+
+struct table {
+    const struct say *say;
+    const fmt_schema *schema;
+    char *name; /* "standard input" */
+    FILE *stream;
+    fmt_records *records;
+    fmt_style style;
+    size_t columns; /* of the file */
+    struct table_cell *cell;
+    fmt_cell_state *state; /* of the row read last */
+    fmt_record record;     /* likewise */
+    bool first;            /* the record is the first row, and not yet taken */
+    char *header;          /* the file's bytes before its first row */
+    size_t header_size;
+    size_t lines;  /* of the header: 0 or the line it stands in */
+    size_t unseen; /* cells with a word that their category does not have */
+    char sample[160];
+};
+
+/* NULL after a message. The path "-" is standard input. */
+struct table *table_open(const struct say *say, const fmt_schema *schema, const char *path, bool clip);
+
+/* The next row's entries [dim] and which are known [dim]; 1, 0 at the end, -1 after a message. */
+int table_row(struct table *table, float *x, unsigned char *known);
+
+/* Says what was passed over, and frees. */
+void table_close(struct table *table);
+
+/* Whether rows of a CSV file are read this way: the memory's columns are cells. */
+bool table_suits(const fmt_schema *schema);
+
+/* Rows of numbers as arrays have them, [rows x cells], to entries [rows x dim]; -1 after a message. */
+int table_encode(const struct say *say, const fmt_schema *schema, const char *name, size_t first, const float *values,
+                 size_t rows, bool clip, float *x, unsigned char *known);
+
+/* And back, of one row. */
+void table_decode(const fmt_schema *schema, const float *x, float *values);
+
+#endif
