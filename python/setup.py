@@ -10,6 +10,9 @@ from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
+LIBRARY = Path(os.environ.get("BPCN_LIBRARY", TOP / "build/libbayespcn.a"))
+WORK = LIBRARY.parent / "python/work"  # nothing is left in the source tree
+WORK.mkdir(parents=True, exist_ok=True)
 VERSION = re.search(r'#define BPCN_VERSION "(.*)"', (TOP / "include/bayespcn.h").read_text())[1]
 
 
@@ -19,13 +22,11 @@ def pkg_config(what):
 
 class BuildWithLibrary(build_ext):
     def run(self):
-        library = os.environ.get("BPCN_LIBRARY")
-        if library is None:
+        if "BPCN_LIBRARY" not in os.environ:
             subprocess.run(["make", "-C", str(TOP), "BUILD=build", "build/libbayespcn.a"], check=True)
-            library = str(TOP / "build/libbayespcn.a")
         for extension in self.extensions:
-            extension.extra_objects = [library]
-            extension.depends.append(library)
+            extension.extra_objects = [str(LIBRARY)]
+            extension.depends.append(str(LIBRARY))
             extension.extra_link_args += pkg_config("--libs") + ["-lm", "-pthread", "-Wl,--exclude-libs,ALL"]
         super().run()
 
@@ -50,6 +51,10 @@ setup(
             py_limited_api=True,
         )
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={
+        "bdist_wheel": {"py_limited_api": "cp311"},
+        "build": {"build_base": str(WORK)},
+        "egg_info": {"egg_base": str(WORK)},
+    },
     cmdclass={"build_ext": BuildWithLibrary},
 )

@@ -393,7 +393,8 @@ class Memory:
     def _typicality_of(self, rows: Rows) -> Any:
         density = self._densities(rows)
         p = np.empty_like(density)
-        self._handle.typicality(density, p)
+        if len(p):
+            self._handle.typicality(density, p)
         return p[0] if rows.single else p
 
     def energy(self, x: Any, codes: Any, known: Any = None) -> Any:
@@ -523,8 +524,7 @@ def _doubles(x: Any) -> NDArray[np.float64] | None:
 
 
 def _parts(n: int, step: int) -> Iterator[slice]:
-    """At least one, so that the library sees a call without rows too."""
-    return (slice(at, min(at + step, n)) for at in range(0, max(n, 1), step))
+    return (slice(at, min(at + step, n)) for at in range(0, n, step))
 
 
 def _of(known: Mask | None, part: Any) -> Mask | None:

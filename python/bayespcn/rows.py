@@ -72,7 +72,7 @@ class Arrays:
 
     def __init__(self, shape: tuple[int, ...], pixels: tuple[float, float] | None = None) -> None:
         if not shape or any(side < 1 for side in shape):
-            raise InvalidError(f"the shape {shape} has no entries")
+            raise InvalidError(f"a row of shape {shape} has no entries")
         if pixels is not None and not pixels[0] < pixels[1]:
             raise InvalidError(f"pixels are from {pixels[0]} to {pixels[1]}, which is no range")
         self.shape = shape
