@@ -4,6 +4,7 @@
 #include "like.h"
 #include "memfile.h"
 #include "table_options.h"
+#include "together.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -202,7 +203,9 @@ static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
         return status;
     struct plan again = {0};
     bpcn_options_default(&again.options, sizeof again.options);
-    table_options(schema_of(plan), plan->like.found.rows, &again.options);
+    status = table_options(&a->say, schema_of(plan), plan->like.path, &again.options);
+    if (status != 0)
+        return status;
     parse_all(a, argc, argv, &again); /* it went well before */
     again.like.found = plan->like.found;
     plan->like.found = (fmt_inference){0};
@@ -236,6 +239,12 @@ static int plan_shards(const struct say *say, struct plan *plan)
     bpcn_options *o = &plan->options;
     if (plan->capacity > 0 && plan->shards)
         return say_usage(say, "give --capacity or --shards, not both: one follows from the other");
+    if (o->views > 0 && (plan->capacity > 0 || plan->shards || plan->files > 0 || !alone())) {
+        o->views = 0; /* rows are to be told apart, or to be on several machines */
+        o->shards = plan->shards ? o->shards : 1;
+    }
+    if (o->views > 0)
+        return 0;
     if (plan->capacity == 0 && !plan->shards && !plan->hidden && fmt_schema_picture(&plan->fields) != NULL)
         plan->capacity = PICTURES_USUAL;
     bool several = plan->capacity > 0 || o->shards > 1;

@@ -9,6 +9,7 @@
 #include "query.h"
 #include "scores.h"
 #include "verdict.h"
+#include "trials.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,6 +20,7 @@ enum {
     OPT_REFUSE = 420,
     OPT_SHARDS_READ,
     OPT_WRITE,
+    OPT_ALARM,
     CHUNK = 256,
     CHUNK_BYTES = 64 << 20
 }; /* rows of one call of the library, at most */
@@ -32,8 +34,10 @@ struct reading {
     struct query_maker *maker;
     struct output *out;
     struct progress progress;
-    bool score;              /* verdicts only */
-    bool write;              /* score --write: every row is learnt after it was scored */
+    bool score;   /* verdicts only */
+    bool write;   /* score --write: every row is learnt after it was scored */
+    double alarm; /* score --alarm: for rows of this typicality and below; negative: none */
+    size_t alarms;
     const char *scores_path; /* score -o */
     struct scores *scores;
     size_t written;
@@ -55,6 +59,7 @@ struct row_view {
     const bpcn_read_info *info;
     const float *answer; /* NULL: refused, or only scored */
     size_t row;
+    double typicality; /* negative: not known, or not asked for */
 };
 
 /* Mean square error where the query was hidden or, with nothing hidden, spoilt; negative when the
@@ -127,6 +132,11 @@ static void json_fields(const struct reading *r, const struct row_view *v)
         putchar('}');
 }
 
+static bool alarming(const struct reading *r, const struct row_view *v)
+{
+    return v->typicality >= 0 && v->typicality <= r->alarm;
+}
+
 static void tell_json(const struct reading *r, const struct row_view *v, double error)
 {
     bool refused = !r->score && v->answer == NULL;
@@ -138,6 +148,10 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
     json_number(stdout, v->info->log_density);
+    if (v->typicality >= 0)
+        printf(",\"typicality\":%.6g", v->typicality);
+    if (r->alarm >= 0)
+        printf(",\"alarm\":%s", alarming(r, v) ? "true" : "false");
     printf(",\"known\":%" PRIu64 ",\"variance\":%.6g", v->info->known, v->info->variance);
     printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
            v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
@@ -183,6 +197,10 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
                bpcn_verdict_name(verdict), say_hue(say, HUE_PLAIN));
     if (!r->score && v->answer == NULL)
         say_result(say, "  not answered");
+    if (v->typicality >= 0)
+        say_result(say, "  typicality %.4f", v->typicality);
+    if (alarming(r, v))
+        say_result(say, "  %salarm%s", say_hue(say, HUE_BAD), say_hue(say, HUE_PLAIN));
     tell_fields(r, v);
     if (error >= 0)
         say_result(say, "  error %.5f", error);
@@ -208,15 +226,16 @@ static void count_labels(struct reading *r, const struct row_view *v)
 
 /* Refused rows are blanked: an unknown thing gets no answer. */
 static void judge(struct reading *r, const struct batch *batch, const struct query *query, size_t first, size_t rows,
-                  const bpcn_read_info *info, float *answers)
+                  const bpcn_read_info *info, const double *typicality, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
     for (size_t i = 0; i < rows; i++) {
         float *answer = answers ? answers + i * dim : NULL;
-        struct row_view v = {batch, query, &info[i], answer, first + i};
+        struct row_view v = {batch, query, &info[i], answer, first + i, typicality[i]};
         double error = -1;
         r->rows++;
         r->verdicts[info[i].verdict]++;
+        r->alarms += alarming(r, &v);
         if (answer != NULL && info[i].familiarity < r->refuse) {
             r->refused++;
             v.answer = NULL;
@@ -273,8 +292,21 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
     return status;
 }
 
+/* The density that rows are compared by, of what is known of them, and how many were as surprising. */
+static bpcn_status score_chunk(const struct reading *r, const struct query *query, size_t first, size_t rows,
+                               bpcn_read_info *info, double *typicality)
+{
+    double density[CHUNK];
+    size_t at = first * r->file.remark.fields.dim;
+    bpcn_status status =
+        memfile_score(&r->file, query->x + at, query->all_known ? NULL : query->known + at, rows, density, typicality);
+    for (size_t i = 0; i < rows && status == BPCN_OK; i++)
+        info[i].log_density = density[i];
+    return status;
+}
+
 static int read_chunk(struct reading *r, const struct batch *batch, const struct query *query, size_t first,
-                      size_t rows, bpcn_read_info *info, float *answers)
+                      size_t rows, bpcn_read_info *info, double *typicality, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
     bpcn_read_options o;
@@ -289,6 +321,10 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
                                       rows, &o, answers, info);
     if (status == BPCN_OK && !masked && query->noise != 0)
         status = ask_again(r, query, first, rows, info, answers);
+    for (size_t i = 0; i < rows; i++)
+        typicality[i] = -1;
+    if (status == BPCN_OK && r->score)
+        status = score_chunk(r, query, first, rows, info, typicality);
     if (status == BPCN_OK)
         return 0;
     progress_clear(&r->progress);
@@ -304,7 +340,7 @@ static int learn(struct reading *r, const struct batch *part, const struct query
     bool whole = memchr(view->known, 0, dim) == NULL;
     if (memchr(view->known, 1, dim) == NULL)
         return 0; /* there is nothing to learn */
-    bpcn_status status = memfile_write(&r->file, part->x, whole ? NULL : view->known, 1, &became, &written);
+    bpcn_status status = trials_write(&r->file, part->x, whole ? NULL : view->known, 1, &became, &written);
     r->written += written;
     if (status == BPCN_OK)
         return memfile_breathe(&r->file);
@@ -317,18 +353,18 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
 {
     size_t dim = r->file.remark.fields.dim;
     bpcn_read_info info[CHUNK];
-    double familiarity[CHUNK];
+    double familiarity[CHUNK], typicality[CHUNK];
     for (size_t first = 0; first < batch->rows; first += most) {
         size_t rows = batch->rows - first < most ? batch->rows - first : most;
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(&r->progress, r->rows, input_expected(input));
-        int status = read_chunk(r, batch, query, first, rows, info, answers);
+        int status = read_chunk(r, batch, query, first, rows, info, typicality, answers);
         if (status != 0)
             return status;
         if (r->out_options.path == NULL)
             progress_clear(&r->progress);
-        judge(r, batch, query, first, rows, info, answers);
+        judge(r, batch, query, first, rows, info, typicality, answers);
         for (size_t i = 0; i < rows; i++)
             familiarity[i] = info[i].familiarity;
         struct batch part = *batch;
@@ -341,7 +377,7 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
         view.known += first * dim;
         status = output_add(r->out, &part, &view, rows, answers, familiarity);
         for (size_t i = 0; i < rows && r->scores != NULL && status == 0; i++)
-            status = scores_add(r->scores, r->rows - rows + i, &info[i]);
+            status = scores_add(r->scores, r->rows - rows + i, &info[i], typicality[i]);
         if (status == 0 && r->write)
             status = learn(r, &part, &view);
         if (status != 0)
@@ -384,6 +420,8 @@ static void summarize(const struct reading *r)
         say_result(say, ", %zu blend%s", r->verdicts[BPCN_BLEND], r->verdicts[BPCN_BLEND] == 1 ? "" : "s");
     if (r->verdicts[BPCN_CANNOT_TELL] > 0)
         say_result(say, ", of %zu it cannot tell", r->verdicts[BPCN_CANNOT_TELL]);
+    if (r->alarm >= 0)
+        say_result(say, ", %zu alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
     if (r->refused > 0)
         say_result(say, ", %zu not answered", r->refused);
     if (r->judged > 0 && r->labelled == 0)
@@ -447,7 +485,7 @@ static int open_and_run(struct args *a, struct reading *r)
     r->maker = query_open(&a->say, fields, &r->query, &status);
     r->out = r->maker ? output_open(&a->say, fields, &r->out_options) : NULL;
     if (r->out != NULL && r->scores_path != NULL)
-        r->scores = scores_open(&a->say, r->scores_path);
+        r->scores = scores_open(&a->say, r->scores_path, r->alarm);
     if (r->out != NULL && (r->scores != NULL || r->scores_path == NULL))
         input = input_open(&a->say, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
     if (r->maker != NULL)
@@ -462,11 +500,13 @@ static int open_and_run(struct args *a, struct reading *r)
 static int ask(int argc, char **argv, bool score)
 {
     static const struct option of_read[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE}, {NULL, 0, NULL, 0}};
-    static const struct option of_score[] = {
-        {"output", required_argument, NULL, 'o'}, {"write", no_argument, NULL, OPT_WRITE}, {NULL, 0, NULL, 0}};
+    static const struct option of_score[] = {{"output", required_argument, NULL, 'o'},
+                                             {"write", no_argument, NULL, OPT_WRITE},
+                                             {"alarm", required_argument, NULL, OPT_ALARM},
+                                             {NULL, 0, NULL, 0}};
     static const struct option both[] = {{"shards-read", required_argument, NULL, OPT_SHARDS_READ}, {NULL, 0, NULL, 0}};
     struct args a;
-    struct reading r = {.score = score, .query = query_options_default()};
+    struct reading r = {.score = score, .query = query_options_default(), .alarm = -1};
     args_begin(&a, argc, argv, score ? of_score : of_read);
     args_add(&a, both);
     args_add(&a, input_option_list);
@@ -478,6 +518,8 @@ static int ask(int argc, char **argv, bool score)
             r.refuse = args_number(&a, "--refuse-below", optarg, 0, 1);
         else if (c == OPT_WRITE)
             r.write = true;
+        else if (c == OPT_ALARM)
+            r.alarm = args_number(&a, "--alarm", optarg, 0, 1);
         else if (c == 'o' && score)
             r.scores_path = optarg;
         else if (c == OPT_SHARDS_READ)

@@ -7,6 +7,7 @@
 #include "memfile.h"
 #include "progress.h"
 #include "verdict.h"
+#include "trials.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -109,7 +110,7 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     char name[4096];
     bpcn_status status = fading_step(&w->fading, &w->file);
     if (status == BPCN_OK)
-        status = memfile_write(&w->file, batch->x + first * w->options.dim,
+        status = trials_write(&w->file, batch->x + first * w->options.dim,
                                known_of(batch, first, count, w->options.dim), count, became, &written);
     for (size_t i = 0; i < written; i++)
         tell_row(w, batch, first + i, &became[i]);
@@ -146,7 +147,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         int status = 0;
         count = rows_together(batch, i, most, w->options.dim);
         w->empty += count == 0;
-        if (w->options.shards > 1 && most == 1 && (i == 0 || i >= w->until))
+        if (w->options.shards > 1 && w->options.views == 0 && most == 1 && (i == 0 || i >= w->until))
             status = look_ahead(w, batch, i);
         if (count > 0 && status == 0)
             status = write_rows(w, batch, i, count);

@@ -1,30 +1,26 @@
 /* The one place that decides how gaps are filled. */
 #include "filling.h"
 
+#include "trials.h"
+
 #include <math.h>
-#include <stdlib.h>
 
-/* The answer's variance, the same for every entry that was not known. */
-static void spread_of(const bpcn_read_info *info, const unsigned char *known, size_t dim, float *spread)
+bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
 {
-    for (size_t j = 0; j < dim; j++)
-        spread[j] = known[j] ? 0 : (float)sqrt(info->variance);
-}
-
-int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
-{
-    size_t dim = file->remark.fields.dim;
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
     o.objective = BPCN_OBJECTIVE_MARGINAL;
     o.noise = 0;
-    bpcn_read_info *info = malloc(n * sizeof *info + 1);
-    if (info == NULL)
-        return say_error(file->say, "out of memory");
-    bpcn_status status = n > 0 ? memfile_read(file, x, known, n, &o, x, info) : BPCN_OK;
-    for (size_t i = 0; i < n && spread != NULL && status == BPCN_OK; i++)
-        spread_of(&info[i], known + i * dim, dim, spread + i * dim);
-    free(info);
+    o.spread = spread;
+    return n > 0 ? memfile_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
+}
+
+int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+{
+    double factor = trials_factor(&file->remark.trials);
+    bpcn_status status = fill_raw(file, x, known, n, spread);
+    for (size_t j = 0; spread != NULL && j < n * file->remark.fields.dim; j++)
+        spread[j] = (float)(factor * (double)spread[j]);
     return status == BPCN_OK ? 0 : memfile_error(file);
 }
 

@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,16 +19,14 @@ bool memfile_is_folder(const char *path)
     return stat(path, &st) == 0 ? S_ISDIR(st.st_mode) : !alone();
 }
 
-/* What was wrong, after the memory's name unless it has it. */
+/* What was wrong, after the memory's name unless it has it, and what to do about it. */
 static int say_why(const struct say *say, const char *path, int status, const char *why)
 {
+    const char *hint = status == BPCN_CORRUPT ? " (bpcn recover FILE NEW saves what is intact)" : "";
     if (strstr(why, path) != NULL)
-        say_error(say, "%s", why);
+        say_error(say, "%s%s", why, hint);
     else
-        say_error(say, "%s: %s", path, why);
-    if (status == BPCN_CORRUPT)
-        say_note(say, "bpcn recover %s NEW saves what is intact of it to a new file",
-                 memfile_is_folder(path) ? "FILE" : path);
+        say_error(say, "%s: %s%s", path, why, hint);
     return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
 }
 
@@ -51,6 +50,15 @@ static struct trouble *fresh(const struct memfile *file)
 {
     file->folder->trouble = (struct trouble){0};
     return &file->folder->trouble;
+}
+
+/* A status of the library, whose sentence is kept for memfile_why. */
+static bpcn_status noted(const struct memfile *file, bpcn_status status)
+{
+    struct trouble *trouble = fresh(file);
+    if (status != BPCN_OK)
+        part_trouble(trouble, status);
+    return status;
 }
 
 /* ---- create, open, close */
@@ -96,8 +104,8 @@ static struct folder *folder_of(const struct say *say, const char *path)
     return folder;
 }
 
-static int create_folder(const struct say *say, const char *path, const bpcn_options *options,
-                         const fmt_schema *fields, bool force, size_t files)
+static int create_folder(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
+                         bool force, size_t files)
 {
     struct folder *folder = folder_of(say, path);
     struct trouble trouble = {0};
@@ -243,10 +251,41 @@ bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
+    if (file->folder->lone && alone() && options->spread != NULL)
+        return noted(file, bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, out, info));
     bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
     int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));
+    size_t dim = file->folder->options.dim;
+    for (size_t j = 0; options->spread != NULL && status == 0 && j < n * dim; j++)
+        options->spread[j] = known && known[j] ? 0 : (float)sqrt((info ? info : own)[j / dim].variance);
     free(own);
     return (bpcn_status)status;
+}
+
+bpcn_status memfile_score(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          double *log_density, double *typicality)
+{
+    const bpcn_memory *memory = file->folder->lone && alone() ? file->folder->part[0].memory : NULL;
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_status status = memory ? bpcn_memory_get_stats(memory, &stats) : BPCN_OK;
+    for (size_t i = 0; i < n; i++)
+        typicality[i] = -1;
+    if (memory != NULL && status == BPCN_OK)
+        status = bpcn_memory_score(memory, x, known, n, log_density);
+    if (memory != NULL && status == BPCN_OK && stats.surprises > 0)
+        status = bpcn_memory_typicality(memory, log_density, n, typicality);
+    if (memory != NULL)
+        return noted(file, status);
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
+    o.noise = 0;
+    o.objective = BPCN_OBJECTIVE_MARGINAL;
+    bpcn_read_info *info = room(n, sizeof *info);
+    status = memfile_read(file, x, known, n, &o, NULL, info);
+    for (size_t i = 0; i < n; i++)
+        log_density[i] = info[i].log_density;
+    free(info);
+    return status;
 }
 
 static uint64_t scrambled(uint64_t x)

@@ -11,12 +11,19 @@
 #include "say.h"
 
 /* What the program keeps in the file's note, next to the memory itself. */
+/* Entries of rows to be written that were hidden and filled in first, in units of their columns' scales. */
+struct trials {
+    double errors, spreads; /* sums of squares: of what they were off, and of the library's spread */
+    uint64_t entries;
+};
+
 struct remark {
     fmt_schema fields; /* what a row is */
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
     size_t probes;     /* written rows that were asked for again then */
     size_t recalled;   /* how many of them came back */
     uint64_t measured; /* writes at that time */
+    struct trials trials;
 };
 
 enum { NOTE_MOST = BPCN_MAX_NOTE };
@@ -67,6 +74,9 @@ bpcn_status memfile_options(const struct memfile *file, bpcn_options *options);
 bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats);
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info);
+/* log_density [n], and typicality [n]: -1 where the memory does not keep what it takes, as folders do not. */
+bpcn_status memfile_score(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                          double *log_density, double *typicality);
 bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, float *out);
 bpcn_status memfile_delete(struct memfile *file, const float *x);
 bpcn_status memfile_forget(struct memfile *file, double beta);

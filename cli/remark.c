@@ -2,13 +2,20 @@
 #include "memfile.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 int remark_format(const struct remark *r, char *out, size_t room)
 {
     char *schema = fmt_schema_format(&r->fields);
-    int used = -1;
+    int used = -1, tried = 0;
+    if (schema != NULL && r->trials.entries > 0) {
+        tried = snprintf(out, room, "tried=%" PRIu64 "\nerrors=%.9g\nspreads=%.9g\n", r->trials.entries,
+                         r->trials.errors, r->trials.spreads);
+        out += tried;
+        room -= (size_t)tried;
+    }
     if (schema != NULL && r->fullness >= 0)
         used = snprintf(out, room, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nmeasured=%" PRIu64 "\n%s", r->fullness,
                         r->probes, r->recalled, r->measured, schema);
@@ -34,6 +41,18 @@ static bool find_value(const char *text, const char *key, char *out, size_t room
     return false;
 }
 
+/* None where they make no sense. */
+static void read_trials(const char *text, struct trials *t)
+{
+    char entries[64], errors[64], spreads[64];
+    if (!find_value(text, "tried", entries, sizeof entries) || !find_value(text, "errors", errors, sizeof errors) ||
+        !find_value(text, "spreads", spreads, sizeof spreads))
+        return;
+    *t = (struct trials){strtod(errors, NULL), strtod(spreads, NULL), strtoull(entries, NULL, 10)};
+    if (!(t->errors >= 0 && t->errors < INFINITY && t->spreads > 0 && t->spreads < INFINITY))
+        *t = (struct trials){0};
+}
+
 int remark_parse(const char *text, size_t dim, struct remark *r)
 {
     char value[64];
@@ -56,5 +75,6 @@ int remark_parse(const char *text, size_t dim, struct remark *r)
         r->recalled = (size_t)strtoull(value, NULL, 10);
     if (find_value(text, "measured", value, sizeof value))
         r->measured = strtoull(value, NULL, 10);
+    read_trials(text, &r->trials);
     return 0;
 }

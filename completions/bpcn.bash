@@ -9,7 +9,7 @@ _bpcn() {
     local kinds='any png jpeg pnm npy npz idx cifar csv raw' options=
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check export import eval
+        COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check recover compact export import eval
             reproduce bench demo help --version --help' -- "$current"))
         return
     fi
@@ -35,7 +35,7 @@ _bpcn() {
         sample) options="--number --seed $outputs" ;;
         info) options="--measure --header" ;;
         import) options="--force" ;;
-        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check export import eval
+        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check recover compact export import eval
             reproduce bench demo' -- "$current")); return ;;
     esac
     if [[ $current == -* ]]; then

@@ -166,7 +166,8 @@ typedef struct bpcn_options {
                                        most 256): the one for the side of some random planes through 0 on which the
                                        row lies, so that entries should vary about 0 by about 1. An answer is the
                                        average over views: not one row that was written, but what rows like this one
-                                       have. All shards begin at once; when_full must be BPCN_BLUR */
+                                       have; nothing is said of whether it was written. All shards begin at
+                                       once; when_full must be BPCN_BLUR */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -344,7 +345,8 @@ BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x
 /* Log posterior predictive density of n rows (of their known entries) with the most probable code
    of each: the measure of novelty. log_density [n]. Of several shards it is that of their mixture, weighed
    by their rows, of which the few that explain a row best are looked at, and that to which the next row goes; if that
-   has yet to begin, it counts as one row. */
+   has yet to begin, it counts as one row. With views: the mean over views of the log density in the one shard of each
+   where the row lies. */
 BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
                                        double *log_density);
 
@@ -385,8 +387,9 @@ BPCN_API bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uin
 
 /* A memory file survives crashes: what a call has acknowledged by BPCN_OK (under BPCN_SYNC_MANUAL:
    what bpcn_memory_sync has) is in it. A change costs a record at the file's end, as long as the
-   row and its codes; a checkpoint now and then folds the records into the matrices. One handle at
-   a time may write a file; any number may read it. docs/FORMAT.md has every byte,
+   row and its codes; a checkpoint now and then folds the records into the matrices. Closing seals the
+   file: damage to it after that is told from what a crash leaves, and refused (BPCN_CORRUPT). One handle
+   at a time may write a file; any number may read it. docs/FORMAT.md has every byte,
    docs/RELIABILITY.md what is promised and how it is tested. */
 
 typedef enum bpcn_sync {
@@ -405,8 +408,9 @@ typedef struct bpcn_open_options {
                                    made where there is none; a file that is there is opened and this
                                    ignored */
     int threads;                /* as in bpcn_options; not kept in the file; default 0 */
-    uint64_t checkpoint_bytes;  /* a call that leaves a longer log makes a checkpoint; 0 (default):
-                                   as long as the rest of the file, at least 1 MiB; UINT64_MAX: never */
+    uint64_t checkpoint_bytes;  /* a longer log makes a checkpoint; 0 (default): as long as the rest of the
+                                   file, at least 1 MiB, or less where the disk has little room;
+                                   UINT64_MAX: never */
 } bpcn_open_options;
 
 BPCN_API void bpcn_open_options_default(bpcn_open_options *options, size_t size);
@@ -422,15 +426,15 @@ BPCN_API bpcn_status bpcn_memory_open(const char *path, const bpcn_open_options 
 BPCN_API bpcn_status bpcn_memory_sync(bpcn_memory *memory);
 
 /* Replaces the file by one with an empty log: written beside it, synced, renamed. A failure (say,
-   no room for both) leaves the file as it was. */
+   no room for both, and then the sentence says how much is needed) leaves the file as it was. */
 BPCN_API bpcn_status bpcn_memory_checkpoint(bpcn_memory *memory);
 
 /* Syncs, closes and frees; NULL is fine. What bpcn_memory_free does, with a status: after a
    failure, changes not synced before may be lost. Frees in any case. */
 BPCN_API bpcn_status bpcn_memory_close(bpcn_memory *memory);
 
-/* A plain copy of any memory: to a file that takes the place of what was there, whole or not at
-   all, and back as a memory that has nothing to do with the file any more. */
+/* A plain copy of any memory: to a file that takes the place of the one that was there (no folder, no
+   device), whole or not at all, and back as a memory that has nothing to do with the file any more. */
 BPCN_API bpcn_status bpcn_memory_save(const bpcn_memory *memory, const char *path);
 BPCN_API bpcn_status bpcn_memory_load(const char *path, bpcn_memory **memory);
 
@@ -471,18 +475,18 @@ BPCN_API bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_i
 BPCN_API bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options);
 
 typedef struct bpcn_recovery {
-    size_t size;                                      /* in: sizeof(bpcn_recovery) */
-    void (*tell)(void *user, const char *what);       /* in: told everything that is lost or was mended, a
-                                                         sentence each; may be NULL */
-    void *user;                                       /* in: for it */
-    uint64_t writes;                                  /* rows that the new memory counts */
-    uint64_t records;                                 /* of the log that were repeated */
-    uint64_t rows;                                    /* in them */
-    uint64_t mended;                                  /* of those records: one wrong bit was put right */
-    uint64_t lost_records;                            /* of the log, at least */
-    uint64_t shards, lost_shards;                     /* of the snapshot: damaged ones are empty in the new file,
-                                                         but for what the log writes to them */
-    uint64_t lost_note;                               /* 1: the note is gone */
+    size_t size;                                /* in: sizeof(bpcn_recovery) */
+    void (*tell)(void *user, const char *what); /* in: is told what is lost or was mended, a sentence each;
+                                                   may be NULL */
+    void *user;                                 /* in: for it */
+    uint64_t writes;                            /* rows that the new memory counts */
+    uint64_t records;                           /* of the log that were repeated */
+    uint64_t rows;                              /* in them */
+    uint64_t mended;                            /* of those records: one wrong bit was put right */
+    uint64_t lost_records;                      /* of the log, at least */
+    uint64_t shards, lost_shards;               /* of the snapshot: those that are damaged are empty in the
+                                                   new file but for what the log writes to them */
+    uint64_t lost_note;                         /* 1: the note is gone */
 } bpcn_recovery;
 
 /* Saves every row that is intact of a damaged file, or of one that a crash left, to a new file `to`. The

@@ -195,15 +195,15 @@ int main(int argc, char **argv)
     unsigned long damages = count_argument(argc, argv, 400), refused = 0;
     uint64_t random = 17;
     quick = file_without_sync();
-    for (unsigned long which = 0; which < 4; which++) {
+    for (unsigned long which = 0; which < 2 * SESSIONS; which++) {
         struct sealed s = make_sealed(which / 2, which % 2 != 0);
-        for (unsigned long i = 0; i < damages / 4; i++)
+        for (unsigned long i = 0; i < damages / (2 * SESSIONS); i++)
             refused += (unsigned long)damage(&s, i % 4, &random);
         free(s.bytes);
     }
     printf(
         "store_damage: %lu damages of closed files, %lu refused, the others without effect; what is intact of each was "
         "recovered\n",
-        damages / 4 * 4, refused);
+        damages / (2 * SESSIONS) * (2 * SESSIONS), refused);
     return 0;
 }

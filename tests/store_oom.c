@@ -195,6 +195,13 @@ static bpcn_status call_check(bpcn_memory *memory)
     return bpcn_file_check(path, NULL, NULL);
 }
 
+static bpcn_status call_recover(bpcn_memory *memory)
+{
+    (void)memory;
+    unlink(scratch("recovered"));
+    return store_salvage(&quick, path, scratch("recovered"), &(bpcn_recovery){.size = sizeof(bpcn_recovery)});
+}
+
 /* What is held without what is prepared for later calls, but with the threads for them. */
 static size_t held_by(bpcn_memory *memory)
 {
@@ -262,8 +269,9 @@ static void attack_opening(const unsigned char *bytes, size_t n, int read_only)
    refuses further changes and the file is as before. */
 static void attack_taking_back(size_t shard)
 {
-    float row[5] = {0}, codes[2 * 7] = {0};
-    double weights[2] = {-0.69314718055994530942, -0.69314718055994530942};
+    float row[5] = {0}, codes[2 * 2 * 7] = {0}; /* of two views at most */
+    const double half = -0.69314718055994530942;
+    double weights[] = {half, half, half, half};
     struct change change = {.kind = CHANGE_WRITE,
                             .shard = shard,
                             .begin = shard > 0, /* and is gone again afterwards */
@@ -382,6 +390,7 @@ static void attack_all(unsigned long session)
     attack("save", call_save, memory);
     attack("load", call_load, memory);
     attack("check", call_check, memory);
+    attack("recover", call_recover, memory);
     bpcn_memory_free(memory);
     unsigned char *bytes = read_whole(path, &n);
     leave_open(bytes);

@@ -404,6 +404,13 @@ static void recovery_takes_only_a_new_name_and_a_memory(void **state)
     assert_int_equal(bpcn_file_recover(NULL, scratch("new"), NULL), BPCN_INVALID);
     assert_int_equal(bpcn_file_recover(scratch("rows"), NULL, NULL), BPCN_INVALID);
     assert_int_equal(bpcn_file_recover(scratch("rows"), scratch("new"), NULL), BPCN_OK);
+    recover(bytes, HEADER_BYTES, BPCN_OK); /* a small one of which nothing is left */
+    struct header huge;
+    assert_int_equal(header_decode(bytes, n, n, &huge), BPCN_OK);
+    huge.options.dim = huge.options.hidden[0] = 1u << 24; /* a promise that is not to be believed */
+    header_encode(&huge, bytes);
+    recover(bytes, n, BPCN_CORRUPT);
+    assert_non_null(strstr(bpcn_error(), "not even a 64th"));
     recover((const unsigned char *)"nothing", 7, BPCN_FORMAT);
     free(bytes);
 }

@@ -164,7 +164,7 @@ static size_t highest_claim(const struct answered *own, size_t i, int *circle)
 static void the_likeliest_shard_answers_and_familiarity_counts_for_up_to_a_nat(void **state)
 {
     (void)state;
-    enum { DIM = 3, N = 256 };
+    enum { DIM = 3, N = 1024 };
     const size_t one[] = {2};
     struct dice dice = {50};
     struct answered own[MOST];

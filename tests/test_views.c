@@ -132,7 +132,7 @@ static void expect(bpcn_memory **shard, const float *query, const unsigned char 
         bpcn_stats stats = {.size = sizeof stats};
         assert_ok(bpcn_memory_read(shard[k], query, known, 1, &how, out[k], &info[k]));
         assert_ok(bpcn_memory_get_stats(shard[k], &stats));
-        log_part[k] = log((double)stats.writes / ROWS) + info[k].log_density;
+        log_part[k] = log(((double)stats.writes + 1) / (ROWS + CELLS)) + info[k].log_density;
     }
     for (size_t v = 0; v < VIEWS; v++) {
         double top = -INFINITY, total = 0;
@@ -231,6 +231,26 @@ static void unseen_rows_of_clusters_are_filled_better_than_by_one_network_and_th
     bpcn_memory_free(single);
     free(known);
     free(x);
+}
+
+static void the_surprise_that_is_kept_is_the_score_before_the_write(void **state)
+{
+    (void)state;
+    struct dice dice = {8};
+    float x[ROWS * DIM];
+    unsigned char known[DIM] = {1, 1, 0, 1, 0, 1};
+    clusters(&dice, ROWS, x);
+    bpcn_memory *m = make_memory(table_options());
+    for (size_t i = 0; i < ROWS; i++) {
+        double score;
+        const unsigned char *mask = i % 5 == 4 ? known : NULL;
+        assert_ok(bpcn_memory_score(m, x + i * DIM, mask, 1, &score));
+        assert_ok(bpcn_memory_write(m, x + i * DIM, mask, 1, NULL));
+        assert_int_equal(m->contents.surprises.count, i + 1);
+        /* two searches for one minimum: a write's is the simpler, and may end a little higher */
+        assert_near(m->contents.surprises.row[i].surprise, -score, 0.05 + 0.01 * fabs(score));
+    }
+    bpcn_memory_free(m);
 }
 
 static void a_row_is_taken_back_from_every_view(void **state)
@@ -352,6 +372,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_of_a_row_does_not_say_where_it_goes),
         cmocka_unit_test(answers_are_the_average_of_what_the_shards_say_alone),
         cmocka_unit_test(unseen_rows_of_clusters_are_filled_better_than_by_one_network_and_the_spread_covers_it),
+        cmocka_unit_test(the_surprise_that_is_kept_is_the_score_before_the_write),
         cmocka_unit_test(a_row_is_taken_back_from_every_view),
         cmocka_unit_test(a_file_gives_back_what_it_was_given),
         cmocka_unit_test(options_that_cannot_be_are_refused),

@@ -50,7 +50,8 @@ static void join(const struct contents *contents, const struct change *one, size
     placed->change.log_weights = one->log_weights != NULL ? placed->log_weights : NULL;
 }
 
-/* The report is of the first view, the energy the mean, and the evaluations are of all. */
+/* The report is of the first view, the energy the mean, and the evaluations are of all. The surprise is what
+   bpcn_memory_score would have said before. */
 static bpcn_status find_views(struct edit *edit, const void *x, const unsigned char *known, struct placed *placed,
                               bpcn_write_row *row)
 {
@@ -64,8 +65,12 @@ static bpcn_status find_views(struct edit *edit, const void *x, const unsigned c
         if (status != BPCN_OK)
             break;
         join(contents, &change, v, placed);
+        double log_share = views_log_share(&contents->views, contents->rows[change.shard], contents->writes);
+        placed->surprise += (one.energy - log_share) / (double)contents->views.count;
         if (v == 0) {
             *row = one;
+            row->familiarity = 0; /* see average_answers */
+            row->verdict = BPCN_CANNOT_TELL;
             continue;
         }
         row->energy += (one.energy - row->energy) / (double)(v + 1);
@@ -94,7 +99,8 @@ bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *k
     row->typicality = -1;
     if (!asks_surprise(contents))
         return status;
-    status = surprise_of(edit->memory, edit->team, &placed->change, row->energy, &placed->surprise);
+    if (contents->views.count == 0)
+        status = surprise_of(edit->memory, edit->team, &placed->change, row->energy, &placed->surprise);
     placed->change.surprise = &placed->surprise;
     row->typicality =
         surprises_typicality(&contents->surprises, placed->surprise, contents_met(contents, &placed->change));

@@ -50,6 +50,8 @@ bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct
     struct many many;
     size_t next;
     int begin;
+    if (c->views.count > 0)
+        request->options.shards = 1; /* a row is in one shard of each */
     if (c->views.count > 0 || contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
         return read_shards(m, team, request);
     struct shard *shard = all_shards(m, team, &many), empty = {NULL, NULL};
@@ -90,8 +92,9 @@ bpcn_read_options density_options(const bpcn_memory *memory)
 
 int asks_surprise(const struct contents *c)
 {
-    uint64_t every = c->count == 1 ? 1 : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
-    every = c->views.count > 0 ? 2 : every;
+    uint64_t every = c->count == 1 || c->views.count > 0
+                         ? 1
+                         : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
     return c->options.surprises > 0 && c->writes % every == 0;
 }
 
@@ -106,11 +109,6 @@ bpcn_status surprise_of(const bpcn_memory *m, struct team *team, const struct ch
     *surprise = energy;
     if (c->count == 1 && !change->begin)
         return BPCN_OK;
-    if (c->views.count > 0) {
-        bpcn_status read = read_shards(m, team, &request);
-        *surprise = -info.log_density;
-        return read;
-    }
     struct shard *shard = all_shards(m, team, &many);
     uint64_t *rows = alloc_zeroed(c->count, sizeof *rows);
     bpcn_status status = shard && rows ? BPCN_OK : BPCN_NO_MEMORY;

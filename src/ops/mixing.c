@@ -85,10 +85,9 @@ bpcn_status choose_answers(const struct reads *r)
 /* ---- views: what all of them say on average */
 
 /* log of the part that shard s has in the density of its view, which was written `all` rows. */
-static double part_of(const struct reads *r, const struct asked *s, size_t at, double all)
+static double part_of(const struct reads *r, const struct asked *s, size_t at, uint64_t all)
 {
-    double rows = (double)r->many->rows[s->k];
-    return (all > 0 ? log(rows / all) : 0) + s->info[at].log_density;
+    return views_log_share(r->many->views, r->many->rows[s->k], all) + s->info[at].log_density;
 }
 
 /* Sums over the shards that were asked, each weighed by its part in the density of its view. */
@@ -132,9 +131,10 @@ static void add_answer(const struct reads *r, struct average *a, const struct as
 static void add_view(const struct reads *r, struct average *a, const struct asked *first, const struct asked *last)
 {
     size_t n = r->request->n, cells = views_cells(r->many->views);
-    double each = 1 / (double)r->many->views->count, all = 0;
+    double each = 1 / (double)r->many->views->count;
+    uint64_t all = 0;
     for (size_t c = 0, base = first->k / cells * cells; c < cells; c++)
-        all += (double)r->many->rows[base + c];
+        all += r->many->rows[base + c];
     for (size_t i = 0; i < n; i++) {
         a->top[i] = -INFINITY;
         a->total[i] = 0;
@@ -185,8 +185,11 @@ bpcn_status average_answers(const struct reads *r)
             ;
         add_view(r, &a, r->asked + first, r->asked + last);
     }
-    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         r->request->info[i].log_density = a.density[i];
+        r->request->info[i].familiarity = 0; /* what rows have in common does not tell which were written */
+        r->request->info[i].verdict = BPCN_CANNOT_TELL;
+    }
     if (status == BPCN_OK && a.mean != NULL)
         give_average(r, &a);
     average_free(&a);

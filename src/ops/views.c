@@ -10,6 +10,7 @@
 
 /* Of what a whole row would add to the variance of its side: rows near a plane belong to both of its sides a little. */
 static const double softness = 1. / 16;
+static const double too_unlikely = -7; /* nats below the likeliest cell */
 
 int views_create(struct views *views, const bpcn_options *options)
 {
@@ -71,21 +72,34 @@ static void side_chances(const struct views *views, const double *plane, const s
     chance[1] = log(fmax(erfc(-distance) / 2, 1e-300));
 }
 
+double views_log_share(const struct views *views, uint64_t rows, uint64_t all)
+{
+    return log(((double)rows + 1) / ((double)all + (double)views_cells(views)));
+}
+
 void views_pick(const struct views *views, size_t view, const struct view_row *row, const uint64_t *rows, size_t most,
                 unsigned char *picked)
 {
     size_t cells = views_cells(views);
     double chance[VIEW_CELLS] = {0}, side[2];
+    memset(picked, 0, cells);
+    if (most == 1) {
+        picked[views_shard(views, view, row) - view * cells] = 1;
+        return;
+    }
     for (size_t bit = 0; bit < views->bits; bit++) {
         side_chances(views, plane_of(views, view, bit), row, side);
         for (size_t c = 0; c < cells; c++)
             chance[c] += side[c >> bit & 1];
     }
-    memset(picked, 0, cells);
+    double likeliest = -INFINITY;
+    for (size_t c = 0; c < cells; c++)
+        likeliest = rows[c] > 0 ? fmax(likeliest, chance[c]) : likeliest;
     for (size_t times = 0; times < most && times < cells; times++) {
         size_t best = cells;
         for (size_t c = 0; c < cells; c++)
-            if (rows[c] > 0 && !picked[c] && (best == cells || chance[c] > chance[best]))
+            if (rows[c] > 0 && !picked[c] && chance[c] >= likeliest + too_unlikely &&
+                (best == cells || chance[c] > chance[best]))
                 best = c;
         if (best == cells)
             break;

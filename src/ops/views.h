@@ -34,8 +34,11 @@ static inline size_t views_cells(const struct views *views)
 /* The shard of a row in a view. */
 size_t views_shard(const struct views *views, size_t view, const struct view_row *row);
 
+/* log of the part that a cell with so many of all rows has in the density of its view; an empty one has a little. */
+double views_log_share(const struct views *views, uint64_t rows, uint64_t all);
+
 /* picked [cells]: the `most` cells in which the row most likely lies, of those that hold rows: an entry that is not
-   known is as likely on either side of the centre. */
+   known is as likely on either side of the centre. If there is to be one, that of views_shard. */
 void views_pick(const struct views *views, size_t view, const struct view_row *row, const uint64_t *rows, size_t most,
                 unsigned char *picked);
 

@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { LEAST_SHARE = 64 }; /* of the snapshot, that must be there for anything to be recovered */
+
 struct salvage {
     struct log log; /* `records`: the number of the record that should be next */
     uint64_t length;
@@ -76,6 +78,9 @@ static bpcn_status read_header(struct salvage *s)
     bpcn_status status = header_decode(bytes, got, UINT64_MAX / 4, &s->header);
     if (status != BPCN_OK)
         return status;
+    if (s->header.snapshot / LEAST_SHARE > s->length) /* the header alone must not make us take what it promises */
+        return fail(BPCN_CORRUPT, "the file is cut short: of the %llu bytes of its snapshot not even a %dth is there",
+                    (unsigned long long)s->header.snapshot, LEAST_SHARE);
     s->log.version = s->header.version;
     s->log.salt = s->header.salt;
     if (snapshot_seal(&s->log.file, s->log.path, &s->header, &s->log.seal) != BPCN_OK) {

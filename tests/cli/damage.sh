@@ -26,7 +26,7 @@ for command in "read bit.mem rows.csv" "score bit.mem rows.csv" "write bit.mem r
     law "one bit in the middle of a closed file's log: ${command%% *} refuses" says 4 \
         "it was damaged after the file had been closed" bpcn $command
 done
-law "and says what to do" says 4 "bpcn recover bit.mem NEW" bpcn read bit.mem rows.csv
+law "and says what to do" says 4 "(bpcn recover FILE NEW saves what is intact)" bpcn read bit.mem rows.csv
 law "check does not say sound" sh -c '! "$BPCN" check bit.mem | grep sound'
 law "recover mends the bit" says 0 "had one wrong bit, which was put right" bpcn recover bit.mem bit2.mem
 law "and all rows come back" contains "$(bpcn read bit2.mem rows.csv)" "12 rows, 12 known"

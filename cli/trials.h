@@ -1,0 +1,17 @@
+/* Rows of a table that are about to be written put the memory to the test: how far it is off where it does not look. */
+#ifndef BPCN_CLI_TRIALS_H
+#define BPCN_CLI_TRIALS_H
+
+#include "memfile.h"
+
+/* memfile_write, after a trial with some of the rows where the memory is for tables. */
+bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                         bpcn_write_row *info, size_t *written);
+
+/* By what a spread is to be multiplied so that it covers the errors that were made. */
+double trials_factor(const struct trials *trials);
+
+/* Root mean square error in units of the column's scale; negative when there were too few. */
+double trials_error(const struct trials *trials);
+
+#endif
