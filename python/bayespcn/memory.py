@@ -555,9 +555,10 @@ def _teller(progress: Progress | bool, n: int) -> tuple[Progress, Callable[[], o
     """What to call after every part and at the end."""
     if callable(progress):
         return progress, lambda: None
-    if not progress:
+    try:
+        bar = __import__("tqdm").tqdm(total=n, unit="row") if progress else None
+    except ImportError:
+        bar = None
+    if bar is None:
         return lambda done, rows: None, lambda: None
-    from tqdm.auto import tqdm
-
-    bar = tqdm(total=n, unit="row")
     return lambda done, rows: bar.update(done - bar.n), bar.close

@@ -1,4 +1,7 @@
 """Arrays of every kind mean what they say, and what cannot be meant is refused with a sentence."""
+import sys
+import types
+
 import numpy as np
 import pytest
 
@@ -168,6 +171,29 @@ def test_long_writes_are_the_same_in_parts_and_tell_their_progress():
     whole.score(x, None, density)
     np.testing.assert_array_equal(memory.score(x), density)
     assert told == [(256, 600), (512, 600), (600, 600)]
+
+
+def test_progress_is_a_bar_of_tqdm_if_that_is_there(monkeypatch):
+    class Bar:
+        n = closed = 0
+
+        def __init__(self, total, unit):
+            bars.append(self)
+
+        def update(self, more):
+            self.n += more
+
+        def close(self):
+            self.closed = True
+
+    bars = []
+    memory = Memory(dim=3, hidden=(4,), shards=1)
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=Bar))
+    memory.write(np.ones((300, 3)), progress=True)
+    assert [(bar.n, bar.closed) for bar in bars] == [(300, True)]
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    memory.write(np.ones((3, 3)), progress=True)
+    assert memory.rows == 303
 
 
 def test_an_error_in_the_callback_leaves_whole_rows():
