@@ -280,9 +280,16 @@ static void tell_shards(const struct say *say, const struct memhead *h)
 {
     static const char *const then[] = {"more blur", "then the oldest shard makes room", "then no more"};
     const bpcn_options *o = &h->options;
-    say_result(say, "%zu shards of ", o->shards);
+    if (o->views > 0)
+        say_result(say, "%zu views of ", o->views);
+    say_result(say, "%zu %s of ", o->views > 0 ? o->shards / o->views : o->shards,
+               o->views > 0 ? "networks" : "shards");
     for (size_t l = 0; l < o->layers; l++)
         say_result(say, "%s%zu", l ? ", " : "", o->hidden[l]);
+    if (o->views > 0) {
+        say_result(say, ": %.1f MB for any number of rows\n", (double)h->stats.bytes / 1e6);
+        return;
+    }
     say_result(say, ": up to %zu rows, %s; %.1f MB now, %.1f MB when full\n", o->shards * o->shard_rows,
                then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
 }

@@ -3,6 +3,7 @@
 #include "args.h"
 #include "commands.h"
 #include "memfile.h"
+#include "trials.h"
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -105,12 +106,25 @@ static void draw_numbers(const struct say *say, const struct memhead *h, size_t 
     }
 }
 
+static void tell_trials(const struct say *say, const struct remark *r)
+{
+    char text[160];
+    trials_describe(&r->trials, text, sizeof text);
+    if (text[0] != '\0')
+        say_result(say, "trials     %s\n", text);
+}
+
 static void tell_shards(const struct say *say, const struct memhead *h)
 {
     const bpcn_options *o = &h->options;
     size_t each = (o->shards + GROUPS_MOST - 1) / GROUPS_MOST;
     if (o->shards == 1 && o->when_full == BPCN_BLUR)
         return;
+    if (o->views > 0) {
+        say_result(say, "views      %zu: each row in one of %zu networks of every view\n", o->views,
+                   o->shards / o->views);
+        return;
+    }
     say_result(say, "shards     ");
     if (h->rows != NULL)
         say_result(say, "%zu of ", h->stats.shards);
@@ -144,7 +158,9 @@ static void tell(const struct say *say, const char *path, const struct memhead *
     if (h->file_most > 0)
         say_result(say, "at most    %s on disk with its log, %s while that is folded (bpcn compact folds it now)\n",
                    say_bytes(h->file_most), say_bytes(h->disk_most));
-    if (r->fullness < 0)
+    if (h->options.views > 0)
+        tell_trials(say, r);
+    else if (r->fullness < 0)
         say_result(say, "fullness   0 %%\n");
     else
         say_result(say, "fullness   %.0f %%%s\n", 100 * r->fullness,

@@ -87,7 +87,7 @@ static void tell_row(struct writing *w, const struct batch *batch, size_t row, c
     }
     w->written++;
     w->verdicts[verdict]++;
-    if (known_of(batch, row, 1, w->options.dim) == NULL)
+    if (w->options.views == 0 && known_of(batch, row, 1, w->options.dim) == NULL)
         probes_add(&w->probes, batch->x + row * w->options.dim);
     if (w->file.say->json) {
         fputs("{\"input\":", stdout);
@@ -111,7 +111,7 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     bpcn_status status = fading_step(&w->fading, &w->file);
     if (status == BPCN_OK)
         status = trials_write(&w->file, batch->x + first * w->options.dim,
-                               known_of(batch, first, count, w->options.dim), count, became, &written);
+                              known_of(batch, first, count, w->options.dim), count, became, &written);
     for (size_t i = 0; i < written; i++)
         tell_row(w, batch, first + i, &became[i]);
     if (status == BPCN_OK)
@@ -158,6 +158,13 @@ static int write_batch(struct writing *w, const struct input *input, const struc
     return 0;
 }
 
+static void tell_empty(const struct writing *w)
+{
+    if (w->empty > 0)
+        say_note(w->file.say, "%zu row%s nothing known and %s passed over", w->empty, w->empty == 1 ? " has" : "s have",
+                 w->empty == 1 ? "was" : "were");
+}
+
 static void tell(const struct writing *w, double rate)
 {
     const struct say *say = w->file.say;
@@ -170,8 +177,15 @@ static void tell(const struct writing *w, double rate)
                w->written, w->verdicts[BPCN_NEW], known, rate, r->fullness, r->probes, r->recalled);
         return;
     }
-    say_result(say, "%s: %zu row%s written at %.3g/s, %zu new", w->file.path, w->written, w->written == 1 ? "" : "s",
-               rate, w->verdicts[BPCN_NEW]);
+    say_result(say, "%s: %zu row%s written at %.3g/s", w->file.path, w->written, w->written == 1 ? "" : "s", rate);
+    if (w->options.views > 0) {
+        char trials[160];
+        trials_describe(&r->trials, trials, sizeof trials);
+        say_result(say, "%s%s\n", trials[0] ? "; " : "", trials);
+        tell_empty(w);
+        return;
+    }
+    say_result(say, ", %zu new", w->verdicts[BPCN_NEW]);
     if (known > 0)
         say_result(say, ", %zu known before", known);
     if (unjudged > 0)
@@ -179,9 +193,7 @@ static void tell(const struct writing *w, double rate)
     say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
     if (advice != NULL)
         say_note(say, "%s: %s", w->file.path, advice);
-    if (w->empty > 0)
-        say_note(say, "%zu row%s nothing known and %s passed over", w->empty, w->empty == 1 ? " has" : "s have",
-                 w->empty == 1 ? "was" : "were");
+    tell_empty(w);
 }
 
 /* Whatever happened, the rows that were written stay, and their number is said. */

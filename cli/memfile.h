@@ -13,7 +13,8 @@
 /* What the program keeps in the file's note, next to the memory itself. */
 /* Entries of rows to be written that were hidden and filled in first, in units of their columns' scales. */
 struct trials {
-    double errors, spreads; /* sums of squares: of what they were off, and of the library's spread */
+    double errors, spreads, plain; /* sums of squares: what they were off, the library's spread, and what the centres of
+                                      their columns would have been off */
     uint64_t entries;
 };
 

@@ -84,10 +84,11 @@ static const char read_page[] = INPUTS QUERIES OUTPUTS
     "  bpcn read digits.mem image=seven.png            which label?\n"
     "  bpcn read digits.mem label=7 -o seven.png       show me one\n";
 
-static const char score_page[] =
-    INPUTS QUERIES SHARDS_READ "  -o, --output OUT  a CSV file of row number and log density (- is standard output)\n"
-                               "      --write       learn every row after it was scored\n" COMMON
-                               "\nEvery row gets a familiarity from 0 (never seen) to 1 (known); 0.5 is the border.\n";
+static const char score_page[] = INPUTS QUERIES SHARDS_READ
+    "  -o, --output OUT  a CSV file of row number and log density (- is standard output)\n"
+    "      --write       learn every row after it was scored\n" COMMON
+    "\nEvery row gets a familiarity from 0 (never seen) to 1 (written), 0.5 is the border,\n"
+    "and a word: known, new, blend (several written rows share what is known) or cannot tell.\n";
 
 static const char fill_page[] =
     "Fills every missing cell of a CSV table (or every NaN of an array) and leaves the rest as it is, byte for byte.\n"

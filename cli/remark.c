@@ -11,8 +11,8 @@ int remark_format(const struct remark *r, char *out, size_t room)
     char *schema = fmt_schema_format(&r->fields);
     int used = -1, tried = 0;
     if (schema != NULL && r->trials.entries > 0) {
-        tried = snprintf(out, room, "tried=%" PRIu64 "\nerrors=%.9g\nspreads=%.9g\n", r->trials.entries,
-                         r->trials.errors, r->trials.spreads);
+        tried = snprintf(out, room, "tried=%" PRIu64 "\nerrors=%.9g\nspreads=%.9g\nplain=%.9g\n", r->trials.entries,
+                         r->trials.errors, r->trials.spreads, r->trials.plain);
         out += tried;
         room -= (size_t)tried;
     }
@@ -44,12 +44,13 @@ static bool find_value(const char *text, const char *key, char *out, size_t room
 /* None where they make no sense. */
 static void read_trials(const char *text, struct trials *t)
 {
-    char entries[64], errors[64], spreads[64];
+    char entries[64], errors[64], spreads[64], plain[64];
     if (!find_value(text, "tried", entries, sizeof entries) || !find_value(text, "errors", errors, sizeof errors) ||
-        !find_value(text, "spreads", spreads, sizeof spreads))
+        !find_value(text, "spreads", spreads, sizeof spreads) || !find_value(text, "plain", plain, sizeof plain))
         return;
-    *t = (struct trials){strtod(errors, NULL), strtod(spreads, NULL), strtoull(entries, NULL, 10)};
-    if (!(t->errors >= 0 && t->errors < INFINITY && t->spreads > 0 && t->spreads < INFINITY))
+    *t = (struct trials){strtod(errors, NULL), strtod(spreads, NULL), strtod(plain, NULL), strtoull(entries, NULL, 10)};
+    if (!(t->errors >= 0 && t->errors < INFINITY && t->spreads > 0 && t->spreads < INFINITY && t->plain >= 0 &&
+          t->plain < INFINITY))
         *t = (struct trials){0};
 }
 

@@ -38,11 +38,13 @@ static void count(struct trials *t, size_t dim, const float *x, const unsigned c
         if ((known == NULL || known[j]) && !shown[j]) {
             t->errors += pow((double)(answer[j] - x[j]), 2);
             t->spreads += pow((double)spread[j], 2);
+            t->plain += pow((double)x[j], 2);
             t->entries++;
         }
     if (t->entries > REMEMBERED) { /* what was long ago counts less */
         t->errors /= 2;
         t->spreads /= 2;
+        t->plain /= 2;
         t->entries /= 2;
     }
 }
@@ -82,7 +84,11 @@ double trials_factor(const struct trials *t)
     return t->entries >= ENOUGH && t->spreads > 0 ? sqrt(t->errors / t->spreads) : usual_factor;
 }
 
-double trials_error(const struct trials *t)
+void trials_describe(const struct trials *t, char *text, size_t room)
 {
-    return t->entries >= ENOUGH ? sqrt(t->errors / (double)t->entries) : -1;
+    text[0] = '\0';
+    if (t->entries >= ENOUGH)
+        snprintf(text, room,
+                 "hidden cells of coming rows were filled to within %.2f of their column's scale (its centre: %.2f)",
+                 sqrt(t->errors / (double)t->entries), sqrt(t->plain / (double)t->entries));
 }

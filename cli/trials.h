@@ -11,7 +11,8 @@ bpcn_status trials_write(struct memfile *file, const float *x, const unsigned ch
 /* By what a spread is to be multiplied so that it covers the errors that were made. */
 double trials_factor(const struct trials *trials);
 
-/* Root mean square error in units of the column's scale; negative when there were too few. */
-double trials_error(const struct trials *trials);
+/* "hidden cells of coming rows were filled to within 0.71 of their column's scale (its centre: 1.02)" into text; "" when
+   there were too few. */
+void trials_describe(const struct trials *trials, char *text, size_t room);
 
 #endif

@@ -178,6 +178,8 @@ int measure_fullness(struct memfile *file, const struct probes *p)
 
 const char *fullness_advice(const bpcn_options *o, const struct remark *r)
 {
+    if (o->views > 0) /* it is not meant to tell rows apart */
+        return NULL;
     bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
     bool lost = !recalls && r->fullness >= half_full, full = r->fullness >= nearly_full;
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE) /* that it is full is as it should be */

@@ -64,7 +64,7 @@ rows() {
 # bpcn-mpi asks only the row's own shard whether it was known before.
 without_effort() {
     sed '/"log_density"/!s/"familiarity":[^,]*,"verdict":[^,]*,"novel":[^,]*,//; s/"evaluations":[0-9]*,//; s/"rate":[^,]*,//
-        s/"novel":[0-9]*,//; s/"fullness":[^,]*,//' "$1"
+        s/"novel":[0-9]*,"known":[0-9]*,//; s/"fullness":[^,]*,//' "$1"
 }
 
 # what info says of the memory, whichever files it is in; fullness is of the last write, measured there

@@ -2,6 +2,7 @@
 #include "start.h"
 
 #include "activation.h"
+#include "linalg.h"
 #include "sweep.h"
 #include "random.h"
 
@@ -31,4 +32,26 @@ void start_top_down(const struct model *model, const struct particle *particle, 
         activate(model->options.activation, leak, layer->above, code + model->offset[l + 1], work->z, work->slope);
         sweep_down(layer->above, layer->below, layer->mean, work->z, code + model->offset[l]);
     }
+}
+
+/* |z_1|^2, left in the workspace with z_1. */
+static double size_of_code(const struct model *model, const real *code, struct workspace *work)
+{
+    activate(model->options.activation, 0, model->width[1], code + model->offset[1], work->z, work->slope);
+    return sum_of_squares(model->width[1], work->z);
+}
+
+double faded_leverage(struct rows *rows, const struct particle *particle, const real *code)
+{
+    const struct model *model = rows->model;
+    struct workspace *work = rows->lane[0].work;
+    real *start = rows->lane[0].codes;
+    if (model->options.layers == 0)
+        return 0;
+    double size = size_of_code(model, code, work);
+    start_top_down(model, particle, 0, work, start);
+    double least = size_of_code(model, start, work);
+    const struct layer *layer = &particle->layer[0];
+    double leverage = sweep_root(NULL, layer->above, layer->root_real, work->z, work->spread, work->scratch);
+    return least > 0 ? leverage * size / least : 0;
 }

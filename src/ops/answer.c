@@ -3,6 +3,7 @@
 
 #include "familiarity.h"
 #include "prepared.h"
+#include "start.h"
 
 #include <math.h>
 #include <string.h>
@@ -220,6 +221,9 @@ static struct judgement judge_row(const struct reading *r, size_t i, size_t know
                                 .sensory = r->objective.weighing.sensory,
                                 .written = prepared_share_written(r->shard->prepared)};
     evidence.whole = known == r->model->width[0] && !(evidence.noise > 0);
+    if (much_open(r->model, fit->variance))
+        evidence.faded =
+            faded_leverage(r->rows, &r->model->particles[r->particle[i]], r->codes + i * r->model->code_dim);
     return judge(r->model, &evidence);
 }
 

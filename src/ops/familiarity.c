@@ -28,6 +28,19 @@ static double oneness(const struct model *model, const struct evidence *e)
     return 1 / (1 + pow(one_of / fmax(share, 1e-9), 4));
 }
 
+int much_open(const struct model *model, double variance)
+{
+    return variance > 2 * noise_variance(model, 0);
+}
+
+/* How much more the row's own directions are open than one written row leaves them, in units of that; at least 1. */
+static double openness(const struct model *model, const struct evidence *e)
+{
+    double noise = noise_variance(model, 0);
+    return fmax(1,
+                (e->variance - noise - e->faded) / (noise + 0.02 * e->faded)); /* all fade alike, but for that much */
+}
+
 /* What is left of the row, per entry that the code could not have fitted anyway: beyond the noise that was said to be
    there, or short of it, or unlike it. In units of what the search leaves of rows never seen, or of an answer that is
    recalled no more. */
@@ -39,7 +52,7 @@ static double doubt(const struct model *model, const struct evidence *e, double 
     double odd = fmax(0, each - noise) + fmax(0, e->noise - each);
     if (e->noise > 0)
         odd += of_pattern * fmax(0, pattern - by_chance) * deviation;
-    return odd / (unseen + chance * deviation);
+    return odd * openness(model, e) / (unseen + chance * deviation);
 }
 
 /* Less is left than the noise that was said to be there: what else is true cannot be seen through it. */

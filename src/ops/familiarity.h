@@ -9,6 +9,7 @@ struct evidence {
     double squares;  /* |e_0|^2 over the known entries */
     double power;    /* |x_0|^2 over the same: what no code at all would leave */
     double variance; /* s_0 */
+    double faded;    /* of s_0: what forgetting gave back in all directions; 0 where s_0 is small anyway */
     double known;    /* entries */
     double noise;    /* variance of the noise that the caller says they carry */
     double pattern;  /* what is left is no white noise: deviations by which it is not (serial_pattern), 0: not asked */
@@ -21,6 +22,9 @@ struct judgement {
     double familiarity;
     bpcn_verdict verdict;
 };
+
+/* Whether s_0 is more than one written row can have, so that it matters what of it has faded. */
+int much_open(const struct model *model, double variance);
 
 struct judgement judge(const struct model *model, const struct evidence *evidence);
 

@@ -135,6 +135,8 @@ static struct judgement judge_before(const struct editor *e, size_t k)
                                 .sensory = the_density.sensory,
                                 .written = e->prepared != NULL ? prepared_share_written(e->prepared) : 0};
     evidence.whole = e->rows->count[0] == (double)e->model->width[0];
+    if (much_open(e->model, evidence.variance))
+        evidence.faded = faded_leverage(e->rows, &e->model->particles[k], e->codes + k * e->model->code_dim);
     if (e->model->writes == 0)
         return (struct judgement){0, BPCN_NEW}; /* it is the first */
     return judge(e->model, &evidence);

@@ -17,6 +17,7 @@ if [ -r $FASHION/train-images-idx3-ubyte.gz ]; then
     run bpcn read f.mem $FASHION/train-images-idx3-ubyte.gz $FASHION/train-labels-idx1-ubyte.gz --rows 0:256 --known image -o a.npy
     right=$(sed -n 's/.*; \([0-9]*\) of 256 labels right/\1/p' <<<"$out")
     echo "     labels right: $right of 256"
+    law "a label that many share brings a blend" contains "$(bpcn read f.mem label=9)" "blend"
     law "256 items of Fashion-MNIST: the label is read from the image for 99 %" test "${right:-0}" -ge 254
 else
     skip "Fashion-MNIST is not installed (dataset-fashion-mnist)"
@@ -34,6 +35,21 @@ if [ -r "$CIFAR" ]; then
     done
     law "at most one in a hundred is on the wrong side of 0.5" contains \
         "$(bpcn score c.mem "$CIFAR" --rows 0:256 --hide random:0.5)" "256 rows, 128 known"
+    # the share of the range is doubled on the scale from -1 to 1: 0.1 is noise 0.2
+    law "written rows under noise are known" contains \
+        "$(bpcn score c.mem "$CIFAR" --rows 0:128 --noise 0.1)" "128 rows, 128 known"
+    law "unseen rows under noise are not" contains "$(bpcn score c.mem "$CIFAR" --rows 128:256 --noise 0.1)" "128 rows, 0 known"
+    for noise in 0.1 0.2 0.3; do
+        law "noise of $noise that is assumed makes no unseen row known" contains \
+            "$(bpcn read c.mem "$CIFAR" --rows 128:256 --assume-noise $noise -o x.npy)" "128 rows, 0 known"
+        law "and leaves those known that were written" contains \
+            "$(bpcn read c.mem "$CIFAR" --rows 0:128 --assume-noise $noise -o x.npy)" "128 rows, 128 known"
+    done
+    cp c.mem faded.mem
+    bpcn forget faded.mem --beta 0.003 -q
+    law "what has faded by 0.003 is recalled and known" contains \
+        "$(bpcn read faded.mem "$CIFAR" --rows 0:128 --hide right:0.25 -o x.npy)" "128 rows, 128 known; 128 of 128 recalled"
+    law "and nothing else is" contains "$(bpcn score faded.mem "$CIFAR" --rows 128:256)" "128 rows, 0 known"
     law "half-full is half full" at_least "$(bpcn info c.mem --json | json fullness)" 0.45
     bpcn create k.mem --image 32x32x3 --capacity 128 --when-full recycle -q
     bpcn write k.mem "$CIFAR" --rows 0:192 -q
