@@ -183,7 +183,11 @@ class Memory:
         handle = raw.open(path, opening, made)
         if made is not None and handle.get_stats()["writes"] == 0 and not handle.get_note():
             handle.set_note(layout.note().encode())
-        return cls._of_handle(handle, pixels, clip, path)
+        memory = cls._of_handle(handle, pixels, clip, path)
+        if made is not None and memory.shape != layout.shape:
+            memory.close()
+            raise raw.InvalidError(f"rows of the memory have the shape {memory.shape}, not {layout.shape}")
+        return memory
 
     @classmethod
     def load(cls, path: Path, *, pixels: tuple[float, float] | None = None, clip: bool = False) -> Memory:

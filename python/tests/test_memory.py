@@ -166,6 +166,10 @@ def test_a_file_keeps_what_was_written_and_the_shape(tmp_path, rows):
         with pytest.raises(BusyError):
             Memory.open(path, "r+")
     assert Memory.load(path).rows == 25
+    with Memory.open(path, "a", shape=(5, 6), hidden=(9,)) as memory:  # the file has its own options
+        assert memory.rows == 25 and memory.options["hidden"] == (32,)
+    with pytest.raises(InvalidError, match="have the shape"):
+        Memory.open(path, "a", dim=30)
     info, options = bayespcn.file_check(path)
     assert info["writes"] == 25 and options["hidden"] == (32,)
 
