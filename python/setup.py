@@ -47,7 +47,7 @@ setup(
             sources=sorted(os.path.relpath(p, HERE) for p in HERE.glob("src/*.c")),
             depends=["src/raw.h"],
             include_dirs=[str(TOP / "include")],
-            extra_compile_args=["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fvisibility=hidden"],
+            extra_compile_args=["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-fvisibility=hidden"],
             py_limited_api=True,
         )
     ],

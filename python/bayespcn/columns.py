@@ -111,6 +111,14 @@ def _from_series(name: str, series: Any) -> Column:
     return Column(name, "ignored")
 
 
+def _names(frame: Any) -> dict[str, Any]:
+    """The columns of a DataFrame by their names as text."""
+    names = {str(name): name for name in frame.columns}
+    if len(names) < len(frame.columns):
+        raise InvalidError("several columns of the DataFrame have the same name")
+    return names
+
+
 def columns_of(what: Any) -> list[Column]:
     """Columns from a DataFrame to look at; a list of Column; or a dictionary of names, each with "number", (centre, scale),
     a list of words or "ignored".
@@ -119,7 +127,7 @@ def columns_of(what: Any) -> list[Column]:
     ('Bonn', 'Rome')
     """
     if hasattr(what, "iloc") and hasattr(what, "columns"):
-        columns = [_from_series(str(name), what[name].iloc[:LOOKED_AT]) for name in what.columns]
+        columns = [_from_series(text, what[name].iloc[:LOOKED_AT]) for text, name in _names(what).items()]
         ignored = [c.name for c in columns if c.kind == "ignored"]
         if ignored:
             warnings.warn(f"columns that are not learnt: {', '.join(ignored)}", stacklevel=4)
@@ -248,7 +256,7 @@ class Table:
 
     def _cells_of_frame(self, frame: Any) -> Array:
         cells = np.full((len(frame), self.cells), np.nan)
-        names = {str(name): name for name in frame.columns}
+        names = _names(frame)
         absent = [column.name for column in self.learnt if column.name not in names]
         if len(absent) == len(self.learnt):
             raise InvalidError(f"the DataFrame has none of the memory's columns, such as {absent[0]!r}")
@@ -328,7 +336,7 @@ class Table:
     def _filled(self, frame: Any, cells: Array, answer: Array) -> Any:
         """A copy in which only what was missing is new."""
         filled = frame.copy()
-        names = {str(name): name for name in frame.columns}
+        names = _names(frame)
         for column, cell, _ in self._places():
             if column.name not in names:
                 continue

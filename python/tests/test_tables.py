@@ -115,6 +115,36 @@ def test_values_out_of_place_are_refused_by_name(learnt):
         learnt.read(np.zeros((3, 4)))
 
 
+def test_columns_of_every_type_keep_it():
+    n = 60
+    k = np.arange(n)
+    frame = pd.DataFrame(
+        {
+            "float32": (k % 7).astype(np.float32),
+            "Float64": pd.array(k % 5, dtype="Float64"),
+            "int64": k % 4,
+            "bool": k % 2 == 0,
+            "boolean": pd.array(k % 2 == 0, dtype="boolean"),
+            "string": pd.array(np.where(k % 2, "a", "b"), dtype="string"),
+            "of numbers": pd.Categorical(k % 3),
+            7: k * 0.5,
+        },
+        index=np.zeros(n, int),
+    )
+    memory = Memory(columns=frame, views=2, shards=8)
+    memory.write(frame)
+    assert [c.kind for c in memory.columns] == ["number"] * 3 + ["category"] * 4 + ["number"]
+    gaps = frame.copy()
+    for name in ("float32", "Float64", "boolean", "string", "of numbers", 7):
+        gaps.loc[k % 10 == 3, name] = pd.NA if name != 7 else np.nan
+    filled = memory.read(gaps).x
+    assert filled.notna().all().all() and (filled.dtypes == gaps.dtypes).all()
+    twice = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
+    for call in (memory.read, lambda frame: Memory(columns=frame)):
+        with pytest.raises(InvalidError, match="same name"):
+            call(twice)
+
+
 def test_columns_can_be_stated():
     columns = columns_of({"a": "number", "b": (5, 2), "c": ["x", "y", "x"], "d": "ignored"})
     assert [c.kind for c in columns] == ["number", "number", "category", "ignored"] and columns[2].words == ("x", "y")
