@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -446,6 +446,10 @@ class Memory:
 
     def set_weights(self, weights: Any, *, shard: int = 0) -> None:
         self._handle.set_weights(shard, _doubles(weights))
+
+    def set_shards(self, rows: Sequence[int], open: int) -> None:
+        """Makes as many shards begin, says that so many rows were written to each, and which was begun last."""
+        self._handle.set_shards(rows, open)
 
     # ---- about it
 

@@ -409,5 +409,6 @@ PyMethodDef handle_methods[] = {
     {"get_top", get_top, METH_VARARGS, "get_top(shard, particle, mean) -> variance"},
     {"set_top", set_top, METH_VARARGS, "set_top(shard, particle, mean, variance)"},
     {"get_weights", get_weights, METH_VARARGS, "get_weights(shard, weights)"},
+    {"set_shards", set_shards, METH_VARARGS, "set_shards(rows of each shard, the one begun last)"},
     {"set_weights", set_weights, METH_VARARGS, "set_weights(shard, weights)"},
     {NULL, NULL, 0, NULL}};

@@ -30,7 +30,8 @@ static PyObject *errors[ERRORS]; /* 0: the base of all */
 /* A class with its status, in the module under its last name. */
 static PyObject *add_error(PyObject *module, const char *name, const char *doc, PyObject *bases, int status)
 {
-    PyObject *members = Py_BuildValue("{s:i,s:i}", "status", status, "written", 0);
+    PyObject *members = Py_BuildValue("{s:i,s:s,s:i}", "status", status, "status_name",
+                                      status > 0 ? bpcn_status_name((bpcn_status)status) : "", "written", 0);
     PyObject *class = members == NULL ? NULL : PyErr_NewExceptionWithDoc(name, doc, bases, members);
     Py_XDECREF(members);
     if (class != NULL && PyModule_AddObjectRef(module, strchr(name, '.') + 1, class) != 0)

@@ -1,6 +1,8 @@
 /* parameters.c: parameters in and out. */
 #include "raw.h"
 
+#include <stdlib.h>
+
 /* A layer's widths, or 0 and 0 for a layer that does not exist: then the library says so. */
 static void widths(const bpcn_options *o, size_t layer, size_t *below, size_t *above)
 {
@@ -126,4 +128,47 @@ PyObject *get_weights(PyObject *self, PyObject *args)
 PyObject *set_weights(PyObject *self, PyObject *args)
 {
     return weights_in_or_out(self, args, ALONE);
+}
+
+/* Rows of each shard as the library takes them; NULL with a Python error. Free it. */
+static uint64_t *counts_of(PyObject *list, Py_ssize_t *count)
+{
+    *count = PySequence_Size(list);
+    uint64_t *rows = *count < 0 ? NULL : calloc((size_t)*count + 1, sizeof *rows);
+    if (rows == NULL && *count >= 0)
+        PyErr_NoMemory();
+    for (Py_ssize_t k = 0; rows != NULL && k < *count; k++) {
+        PyObject *item = PySequence_GetItem(list, k), *whole = item ? PyNumber_Index(item) : NULL;
+        rows[k] = whole ? PyLong_AsUnsignedLongLong(whole) : 0;
+        Py_XDECREF(item);
+        Py_XDECREF(whole);
+    }
+    if (!PyErr_Occurred())
+        return rows;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_Format(error_class(BPCN_INVALID), "the rows of a shard are out of range: %R", list);
+    }
+    free(rows);
+    return NULL;
+}
+
+PyObject *set_shards(PyObject *self, PyObject *args)
+{
+    PyObject *list;
+    struct call call;
+    Py_ssize_t open, count;
+    if (!PyArg_ParseTuple(args, "On:set_shards", &list, &open))
+        return NULL;
+    uint64_t *rows = counts_of(list, &count);
+    if (rows == NULL)
+        return NULL;
+    bpcn_memory *memory = call_begin(&call, self, ALONE);
+    bpcn_status status = BPCN_OK;
+    if (memory != NULL) {
+        status = bpcn_memory_set_shards(memory, rows, (size_t)count, (size_t)open);
+        call_end(&call);
+    }
+    free(rows);
+    return memory == NULL ? NULL : none_or_error(status);
 }

@@ -79,7 +79,7 @@ bpcn_memory *call_begin(struct call *call, PyObject *self, enum use use);
 /* Lets the memory go and takes the GIL. The caller then looks at the status of what it called. */
 void call_end(struct call *call);
 
-/* ---- the methods, in calls.c and parts.c */
+/* ---- the methods, in calls.c and parameters.c */
 
 extern PyMethodDef handle_methods[];
 PyObject *handle_close(PyObject *self, PyObject *unused);
@@ -90,5 +90,6 @@ PyObject *get_top(PyObject *self, PyObject *args);
 PyObject *set_top(PyObject *self, PyObject *args);
 PyObject *get_weights(PyObject *self, PyObject *args);
 PyObject *set_weights(PyObject *self, PyObject *args);
+PyObject *set_shards(PyObject *self, PyObject *args);
 
 #endif

@@ -106,6 +106,18 @@ def test_parameters_go_out_and_in(memory, rows):
         memory.layer(0, shard=9)
 
 
+def test_shards_are_set_as_others_were_written(memory, rows):
+    other = Memory(dim=30, hidden=(32, 32), shards=2, seed=7)
+    other.set_shards([20, 4], 1)
+    assert other.rows == 24 and other.stats["shards"] == 2 and other.fullness == memory.fullness
+    for wrong in ([-1], [2**70], [1, 2, 3]):
+        with pytest.raises(InvalidError):
+            other.set_shards(wrong, 0)
+    with pytest.raises(TypeError):
+        other.set_shards(["a"], 0)
+    assert other.rows == 24
+
+
 def test_a_full_memory_can_refuse():
     memory = Memory(dim=3, hidden=(4,), shards=1, shard_rows=2, when_full="refuse")
     with pytest.raises(FullError) as error:
@@ -208,4 +220,5 @@ def test_every_error_is_an_error_with_its_status():
     classes = [getattr(bayespcn, name) for name in bayespcn.__all__ if name.endswith("Error") and name != "Error"]
     assert len(classes) == 11 and all(issubclass(c, Error) for c in classes)
     assert sorted(c.status for c in classes) == list(range(1, 12))
+    assert InvalidError.status_name == "invalid" and FullError.status_name == "full"
     assert issubclass(bayespcn.NoMemoryError, MemoryError) and issubclass(bayespcn.NumericError, ArithmeticError)
