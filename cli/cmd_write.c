@@ -169,7 +169,7 @@ static void tell(const struct writing *w, double rate)
 {
     const struct say *say = w->file.say;
     const struct remark *r = &w->file.remark;
-    const char *advice = fullness_advice(&w->options, r);
+    char advice[ADVICE_MOST];
     size_t known = w->verdicts[BPCN_KNOWN], unjudged = w->written - w->verdicts[BPCN_NEW] - known;
     if (say->json) {
         printf("{\"written\":%zu,\"novel\":%zu,\"known\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,"
@@ -191,7 +191,7 @@ static void tell(const struct writing *w, double rate)
     if (unjudged > 0)
         say_result(say, ", of %zu it cannot tell", unjudged);
     say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
-    if (advice != NULL)
+    if (fullness_advice(&w->options, r, advice, sizeof advice))
         say_note(say, "%s: %s", w->file.path, advice);
     tell_empty(w);
 }
@@ -200,6 +200,7 @@ static void tell(const struct writing *w, double rate)
 static int finish(struct writing *w, int status)
 {
     double rate = progress_rate(&w->progress);
+    const char *stopped = status == EXIT_INTERRUPTED ? interruption() : "";
     if (w->written > 0 && status != EXIT_INTERRUPTED) {
         int measured = measure_fullness(&w->file, &w->probes);
         status = status ? status : measured;
@@ -213,12 +214,10 @@ static int finish(struct writing *w, int status)
     if (status == 0)
         tell(w, rate);
     else if (w->written == 0)
-        say_error(w->file.say, "%s: %snothing was written", w->file.path,
-                  status == EXIT_INTERRUPTED ? "interrupted; " : "");
+        say_error(w->file.say, "%s: %s%snothing was written", w->file.path, stopped, stopped[0] ? "; " : "");
     else
-        say_error(w->file.say, "%s: %s%zu row%s written before that %s in the memory", w->file.path,
-                  status == EXIT_INTERRUPTED ? "interrupted; " : "", w->written, w->written == 1 ? "" : "s",
-                  w->written == 1 ? "is" : "are");
+        say_error(w->file.say, "%s: %s%s%zu row%s written before that %s in the memory", w->file.path, stopped,
+                  stopped[0] ? "; " : "", w->written, w->written == 1 ? "" : "s", w->written == 1 ? "is" : "are");
     return status;
 }
 
@@ -289,6 +288,5 @@ int cmd_write(int argc, char **argv)
         return a.status;
     catch_interrupts();
     int status = open_and_run(&a, &options, forget);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

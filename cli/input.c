@@ -99,7 +99,13 @@ bool input_option(struct args *a, int c, struct input_options *o)
     }
 }
 
-/* ---- the list of things to load */
+static int no_memory(const struct input *in)
+{
+    say_error(in->say, "out of memory");
+    return -1;
+}
+
+/* ---- the list of things to load: 0, or -1 after a message */
 
 static int add_item(struct input *in, const char *folder, const char *path, const fmt_column *field, const char *member)
 {
@@ -107,7 +113,7 @@ static int add_item(struct input *in, const char *folder, const char *path, cons
         size_t room = in->room ? 2 * in->room : 16;
         struct item *more = realloc(in->items, room * sizeof *more);
         if (more == NULL)
-            return -1;
+            return no_memory(in);
         in->items = more;
         in->room = room;
     }
@@ -115,10 +121,10 @@ static int add_item(struct input *in, const char *folder, const char *path, cons
     size_t length = strlen(path) + (folder ? strlen(folder) + 1 : 0) + 1;
     bool slash = folder != NULL && folder[0] != '\0' && folder[strlen(folder) - 1] != '/';
     *item = (struct item){.path = malloc(length), .field = field, .member = member ? strdup(member) : NULL};
-    if (item->path == NULL || (member && item->member == NULL))
-        return -1;
-    snprintf(item->path, length, "%s%s%s", folder ? folder : "", slash ? "/" : "", path);
     in->count++;
+    if (item->path == NULL || (member && item->member == NULL))
+        return no_memory(in);
+    snprintf(item->path, length, "%s%s%s", folder ? folder : "", slash ? "/" : "", path);
     return 0;
 }
 
@@ -175,13 +181,25 @@ static int add_members(struct input *in, const char *path, size_t *added)
     return failed;
 }
 
+/* NAME=FILE with a name that is no field's, unless a file is called so. */
+static int no_such_field(const struct input *in, const char *text, size_t length)
+{
+    char fields[FIELDS_TEXT_MOST];
+    fmt_schema_describe(in->fields, fields, sizeof fields);
+    say_error(in->say, "%s: there is no field '%.*s' in this memory, whose rows are %s", text, (int)length, text,
+              fields);
+    return -1;
+}
+
 static int add_argument(struct input *in, const char *text)
 {
     const char *equals = strchr(text, '=');
-    const fmt_column *field = equals ? fmt_schema_find(in->fields, text, (size_t)(equals - text)) : NULL;
+    size_t length = equals ? (size_t)(equals - text) : 0, added = 0;
+    const fmt_column *field = equals ? fmt_schema_find(in->fields, text, length) : NULL;
     const char *path = field ? equals + 1 : text;
     struct stat st;
-    size_t added = 0;
+    if (field == NULL && equals != NULL && memchr(text, '/', length) == NULL && stat(text, &st) != 0)
+        return no_such_field(in, text, length);
     bool folder = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     if (folder && in->fields->count == 1)
         return add_folder(in, path, field);
@@ -195,19 +213,20 @@ struct input *input_open(const struct say *say, const fmt_schema *fields, const 
                          char **names, int count)
 {
     struct input *in = calloc(1, sizeof *in);
-    int failed = in == NULL;
-    if (!failed)
-        *in = (struct input){.say = say,
-                             .fields = fields,
-                             .options = *options,
-                             .piece = calloc(fields->count, sizeof *in->piece),
-                             .names = calloc(fields->count, sizeof *in->names)};
-    failed = failed || in->piece == NULL || in->names == NULL;
+    if (in == NULL) {
+        say_error(say, "out of memory");
+        return NULL;
+    }
+    *in = (struct input){.say = say,
+                         .fields = fields,
+                         .options = *options,
+                         .piece = calloc(fields->count, sizeof *in->piece),
+                         .names = calloc(fields->count, sizeof *in->names)};
+    int failed = in->piece == NULL || in->names == NULL ? no_memory(in) : 0;
     for (int i = 0; i < count && !failed; i++)
         failed = add_argument(in, names[i]);
     if (!failed)
         return in;
-    say_error(say, "out of memory");
     input_close(in);
     return NULL;
 }
@@ -268,12 +287,6 @@ void batch_row_name(const struct batch *batch, size_t row, char *out, size_t roo
         snprintf(out, room, "%s row %zu", batch->name, batch->first + row);
     else
         snprintf(out, room, "%s", batch->name);
-}
-
-static int no_memory(const struct input *in)
-{
-    say_error(in->say, "out of memory");
-    return -1;
 }
 
 /* Loads the next item into held. 1, 0 at the end, -1. */

@@ -3,6 +3,7 @@
 #include "bayespcn.h"
 #include "commands.h"
 #include "help.h"
+#include "progress.h"
 
 #include <signal.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static int version(void)
 {
     struct say say = say_default(NULL);
     printf("bpcn %s\n", bpcn_version());
-    return say_flush(&say);
+    return say_flush(&say, EXIT_DONE);
 }
 
 int main(int argc, char **argv)
@@ -40,5 +41,5 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return cmd_help(1, argv + 1);
     const struct command *command = find_command(argv[1]);
-    return command != NULL ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    return command != NULL ? exit_status(command->run(argc - 1, argv + 1)) : unknown_command(argv[1]);
 }

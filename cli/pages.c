@@ -69,7 +69,7 @@ static const char create_page[] =
     "      --when-full WHAT  blur: write on, old and new blur (the default); recycle: the oldest shard is\n"
     "                        emptied; refuse: no more rows\n"
     "      --files F         a folder of F files that the shards are cut into, for bpcn-mpi too\n"
-    "      --force           replace an existing one\n" COMMON;
+    "      --force           replace an existing one; make one that is larger than this machine's memory\n" COMMON;
 
 static const char write_page[] =
     INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"
