@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 64, BEGIN_PIECE = 64 };
+enum { NAME_MOST = 64 };
 
 /* A member that is owned here, the array and its name. */
 struct packed {
@@ -88,7 +88,8 @@ static int pack_options(struct packing *p, const bpcn_options *o)
                  add_number(p, "precision", (double)o->precision) || add_number(p, "particles", (double)o->particles) ||
                  add_number(p, "sigma_w", o->sigma_w) || add_number(p, "sigma_x", o->sigma_x) ||
                  add_number(p, "sigma_data", o->sigma_data) || add_number(p, "shards", (double)o->shards) ||
-                 add_number(p, "shard_rows", (double)o->shard_rows) || add_number(p, "when_full", (double)o->when_full);
+                 add_number(p, "shard_rows", (double)o->shard_rows) ||
+                 add_number(p, "when_full", (double)o->when_full) || add_number(p, "views", (double)o->views);
     double *seed = failed ? NULL : add_member(p, 0, "seed", -1, FMT_F64, 2, 0, 0);
     if (seed == NULL)
         return -1;
@@ -267,7 +268,10 @@ static int read_shards(const struct unpacking *u, bpcn_options *o)
                  read_size(u, "shard_rows", UINT32_MAX, &o->shard_rows) ||
                  read_size(u, "when_full", BPCN_REFUSE, &when_full);
     o->when_full = (bpcn_when_full)when_full;
-    return failed;
+    there = false;
+    if (!failed && has_member(u, "views", &there) != 0)
+        return EXIT_FAILED;
+    return failed || (there && read_size(u, "views", BPCN_MAX_VIEWS, &o->views));
 }
 
 static int read_options(const struct unpacking *u, bpcn_options *o)
@@ -345,44 +349,7 @@ static int read_shard(const struct unpacking *u, const bpcn_options *o, size_t s
     return failed;
 }
 
-/* ---- shards begin when they are written to: rows of zeros begin them, and their parameters are replaced */
-
-/* How many rows leave the shards as `rows` says, with number `open` begun last. */
-static double rows_to_begin(const bpcn_options *o, const fmt_array *rows, size_t open)
-{
-    double sum = 0, full = (double)o->shards * (double)o->shard_rows;
-    for (size_t k = 0; k < rows->count; k++)
-        sum += rows->data[k];
-    if (o->when_full == BPCN_RECYCLE && open + 1 < rows->count) /* the next round, as far as it has come */
-        return full + (double)open * (double)o->shard_rows + rows->data[open];
-    if (o->when_full == BPCN_BLUR && sum > 2 * full) /* they are even: what matters is whose turn it is */
-        return 2 * full + fmod(sum, (double)o->shards);
-    return sum;
-}
-
-static int write_zeros(const bpcn_options *o, size_t count, bpcn_memory *memory)
-{
-    float *zeros = calloc(BEGIN_PIECE, o->dim * sizeof *zeros);
-    bpcn_status status = zeros ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t done = 0; done < count && status == BPCN_OK; done += BEGIN_PIECE)
-        status = bpcn_memory_write(memory, zeros, NULL, count - done < BEGIN_PIECE ? count - done : BEGIN_PIECE, NULL);
-    free(zeros);
-    return status == BPCN_OK ? 0 : -1;
-}
-
-/* Whether the shards are now as they should be: the same rows in each, or as many fewer in all of them. */
-static bool counts_agree(const bpcn_memory *memory, const fmt_array *rows, size_t open)
-{
-    bpcn_stats stats = {.size = sizeof stats};
-    size_t count = 0;
-    uint64_t *now = calloc(rows->count, sizeof *now);
-    bool agree = now != NULL && bpcn_memory_get_stats(memory, &stats) == BPCN_OK && stats.shards == rows->count &&
-                 stats.open_shard == open && bpcn_memory_get_shards(memory, now, rows->count, &count) == BPCN_OK;
-    for (size_t k = 1; agree && k < rows->count; k++)
-        agree = (double)now[k] - (double)now[0] == rows->data[k] - rows->data[0];
-    free(now);
-    return agree;
-}
+/* ---- shards */
 
 /* Begins the shards that the archive has, and says how many. One that takes any number of rows needs none of this. */
 static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_memory *memory, size_t *shards)
@@ -396,15 +363,18 @@ static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_m
         fmt_array_free(&rows);
         return EXIT_FAILED;
     }
-    bool sane = rows.count >= 1 && rows.count <= o->shards && open < rows.count;
-    for (size_t k = 0; sane && k < rows.count; k++)
-        sane = rows.data[k] >= 0 && rows.data[k] <= 9e15 && rows.data[k] == floor(rows.data[k]) &&
-               (o->when_full == BPCN_BLUR || rows.data[k] <= (double)o->shard_rows);
+    uint64_t *counts = calloc(rows.count + 1, sizeof *counts);
+    bool sane = counts != NULL;
+    for (size_t k = 0; sane && k < rows.count; k++) {
+        sane = rows.data[k] >= 0 && rows.data[k] <= 9e15 && rows.data[k] == floor(rows.data[k]);
+        counts[k] = sane ? (uint64_t)rows.data[k] : 0;
+    }
     int failed = 0;
-    if (sane && write_zeros(o, (size_t)rows_to_begin(o, &rows, open), memory) != 0)
-        failed = say_error(u->say, "%s: %s", u->path, bpcn_error());
-    else if (!sane || !counts_agree(memory, &rows, open))
-        failed = wrong(u, "rows", "not what shards of that many rows can hold");
+    if (!sane)
+        failed = wrong(u, "rows", "not numbers of rows");
+    else if (bpcn_memory_set_shards(memory, counts, rows.count, open) != BPCN_OK)
+        failed = say_error(u->say, "%s: rows: %s", u->path, bpcn_error());
+    free(counts);
     *shards = rows.count;
     fmt_array_free(&rows);
     return failed;

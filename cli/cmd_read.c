@@ -197,7 +197,7 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
                bpcn_verdict_name(verdict), say_hue(say, HUE_PLAIN));
     if (!r->score && v->answer == NULL)
         say_result(say, "  not answered");
-    if (v->typicality >= 0)
+    if (v->typicality >= 0 && (r->alarm >= 0 || r->options.views > 0))
         say_result(say, "  typicality %.4f", v->typicality);
     if (alarming(r, v))
         say_result(say, "  %salarm%s", say_hue(say, HUE_BAD), say_hue(say, HUE_PLAIN));
@@ -292,19 +292,6 @@ static bpcn_status ask_again(const struct reading *r, const struct query *query,
     return status;
 }
 
-/* The density that rows are compared by, of what is known of them, and how many were as surprising. */
-static bpcn_status score_chunk(const struct reading *r, const struct query *query, size_t first, size_t rows,
-                               bpcn_read_info *info, double *typicality)
-{
-    double density[CHUNK];
-    size_t at = first * r->file.remark.fields.dim;
-    bpcn_status status =
-        memfile_score(&r->file, query->x + at, query->all_known ? NULL : query->known + at, rows, density, typicality);
-    for (size_t i = 0; i < rows && status == BPCN_OK; i++)
-        info[i].log_density = density[i];
-    return status;
-}
-
 static int read_chunk(struct reading *r, const struct batch *batch, const struct query *query, size_t first,
                       size_t rows, bpcn_read_info *info, double *typicality, float *answers)
 {
@@ -324,7 +311,8 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
     for (size_t i = 0; i < rows; i++)
         typicality[i] = -1;
     if (status == BPCN_OK && r->score)
-        status = score_chunk(r, query, first, rows, info, typicality);
+        status = memfile_typicality(&r->file, query->x + first * dim,
+                                    query->all_known ? NULL : query->known + first * dim, rows, typicality);
     if (status == BPCN_OK)
         return 0;
     progress_clear(&r->progress);

@@ -262,30 +262,21 @@ bpcn_status memfile_read(const struct memfile *file, const float *query, const u
     return (bpcn_status)status;
 }
 
-bpcn_status memfile_score(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
-                          double *log_density, double *typicality)
+bpcn_status memfile_typicality(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                               double *typicality)
 {
     const bpcn_memory *memory = file->folder->lone && alone() ? file->folder->part[0].memory : NULL;
     bpcn_stats stats = {.size = sizeof stats};
-    bpcn_status status = memory ? bpcn_memory_get_stats(memory, &stats) : BPCN_OK;
     for (size_t i = 0; i < n; i++)
         typicality[i] = -1;
-    if (memory != NULL && status == BPCN_OK)
-        status = bpcn_memory_score(memory, x, known, n, log_density);
-    if (memory != NULL && status == BPCN_OK && stats.surprises > 0)
+    if (memory == NULL || bpcn_memory_get_stats(memory, &stats) != BPCN_OK || stats.surprises == 0)
+        return BPCN_OK;
+    double *log_density = room(n, sizeof *log_density);
+    bpcn_status status = bpcn_memory_score(memory, x, known, n, log_density);
+    if (status == BPCN_OK)
         status = bpcn_memory_typicality(memory, log_density, n, typicality);
-    if (memory != NULL)
-        return noted(file, status);
-    bpcn_read_options o;
-    bpcn_read_options_default(&o, sizeof o);
-    o.noise = 0;
-    o.objective = BPCN_OBJECTIVE_MARGINAL;
-    bpcn_read_info *info = room(n, sizeof *info);
-    status = memfile_read(file, x, known, n, &o, NULL, info);
-    for (size_t i = 0; i < n; i++)
-        log_density[i] = info[i].log_density;
-    free(info);
-    return status;
+    free(log_density);
+    return noted(file, status);
 }
 
 static uint64_t scrambled(uint64_t x)

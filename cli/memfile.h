@@ -76,9 +76,9 @@ bpcn_status memfile_options(const struct memfile *file, bpcn_options *options);
 bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats);
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info);
-/* log_density [n], and typicality [n]: -1 where the memory does not keep what it takes, as folders do not. */
-bpcn_status memfile_score(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
-                          double *log_density, double *typicality);
+/* typicality [n] of rows; -1 where the memory does not keep what it takes, as folders do not. */
+bpcn_status memfile_typicality(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
+                               double *typicality);
 bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, float *out);
 bpcn_status memfile_delete(struct memfile *file, const float *x);
 bpcn_status memfile_forget(struct memfile *file, double beta);

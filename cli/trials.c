@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVERY = 8, FIRST = 16, ENOUGH = 100, REMEMBERED = 20000 }; /* rows, rows, entries, entries */
+enum { EVERY = 8, FIRST = 16, ENOUGH = 50, REMEMBERED = 20000 }; /* rows, rows, entries, entries */
 static const double hidden_share = 0.3;
 static const double usual_factor = 1.4; /* the median of the tables in results/tables.md */
 

@@ -512,6 +512,11 @@ BPCN_API bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, si
 BPCN_API bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t shard, size_t particle, double *mean, double *variance);
 BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t shard, size_t particle, const double *mean, double variance);
 
+/* Makes `shards` shards of a memory begin, those that have not, as empty ones, and says that rows [shards] were written to
+   each, with number `open` begun last; rows written so far become their sum, or that of the first view. Refused for
+   counts that cannot be: with views all shards have begun, and their rows add up to the same in every view. */
+BPCN_API bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, size_t shards, size_t open);
+
 /* The particles' weights [particles]; set normalises what it is given. */
 BPCN_API bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, size_t shard, double *weights);
 BPCN_API bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const double *weights);

@@ -109,7 +109,7 @@ static void write_faults_have_their_sentences(void **state)
     write_fails("/nowhere/at/all.npy", FMT_ANY, &odd, FMT_ERR_IO,
                 "/nowhere/at/all.npy: cannot make a new file beside it: No such file or directory");
     write_fails(folder_of(state), FMT_NPY, &odd, FMT_ERR_IO, ": cannot write: Is a directory");
-    write_fails("/dev/full", FMT_NPY, &odd, FMT_ERR_IO, "/dev/full: cannot write: No space left on device");
+    write_fails("/dev/full", FMT_NPY, &odd, FMT_ERR_IO, "/dev/full: not a file: it is neither written to nor replaced");
     path_in(state, "bad.png", path);
     assert_int_equal(fmt_write_image(path, FMT_ANY, odd_floats, 1, 3, 2, &e), FMT_ERR_ARGUMENT);
     assert_non_null(strstr(e.message, "bad.png: a picture has 1 or 3 channels, not 2"));

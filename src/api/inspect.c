@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "checks.h"
+#include "empty.h"
 #include "error.h"
 #include "kernels.h"
 #include "root.h"
@@ -270,4 +271,66 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const dou
     for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++)
         model->log_weights[n] = log(weights[n] / sum);
     return status;
+}
+
+/* Counts that a memory of these options can have. */
+static bpcn_status check_rows(const struct contents *c, const uint64_t *rows, size_t shards, size_t open)
+{
+    const bpcn_options *o = &c->options;
+    uint64_t first = 0, sum = 0;
+    size_t cells = c->views.count > 0 ? views_cells(&c->views) : shards;
+    if (shards < 1 || shards > o->shards || open >= shards || shards < c->count)
+        return fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards, open,
+                    o->shards);
+    for (size_t k = 0; k < shards; k++) {
+        sum = k % cells == 0 ? rows[k] : sum + rows[k];
+        first = k < cells ? sum : first;
+        if (rows[k] > (uint64_t)1 << 53 || (o->when_full != BPCN_BLUR && rows[k] > o->shard_rows))
+            return fail(BPCN_INVALID, "shard %zu cannot have %llu rows", k, (unsigned long long)rows[k]);
+        if (k % cells == cells - 1 && sum != first)
+            return fail(BPCN_INVALID, "view %zu has %llu rows, but the first has %llu", k / cells,
+                        (unsigned long long)sum, (unsigned long long)first);
+    }
+    return BPCN_OK;
+}
+
+/* An empty shard, and what is prepared of it. */
+static bpcn_status begin_shard(bpcn_memory *m, size_t k)
+{
+    bpcn_options options = shard_options(&m->contents.options, k);
+    struct model *model = model_create(&options);
+    m->prepared[k] = model ? core_for(model)->prepare(model) : NULL;
+    if (m->prepared[k] == NULL) {
+        model_free(model);
+        return out_of_memory();
+    }
+    contents_begin(&m->contents, k, model);
+    return BPCN_OK;
+}
+
+bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, size_t shards, size_t open)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_pointer(rows, "the pointer to the rows");
+    if (status == BPCN_OK)
+        status = check_rows(&memory->contents, rows, shards, open);
+    if (status == BPCN_OK)
+        status = store_refuse_set(memory->store);
+    while (status == BPCN_OK && memory->contents.count < shards)
+        status = begin_shard(memory, memory->contents.count);
+    if (status != BPCN_OK)
+        return status;
+    struct contents *c = &memory->contents;
+    uint64_t before = 0;
+    for (size_t i = 0; i < shards; i++) { /* the oldest comes after the one begun last */
+        size_t k = (open + 1 + i) % shards;
+        c->rows[k] = rows[k];
+        c->begun[k] = c->views.count > 0 ? 0 : before;
+        before += rows[k] > 0 ? rows[k] : 1; /* no two are of one age */
+    }
+    c->writes = 0;
+    for (size_t k = 0; k < (c->views.count > 0 ? views_cells(&c->views) : shards); k++)
+        c->writes += rows[k];
+    return BPCN_OK;
 }

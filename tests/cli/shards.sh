@@ -128,10 +128,10 @@ import numpy as np
 p = np.load('m.npz')
 assert p['rows'].tolist() == [5, 5, 4] and int(p['shards']) == 4 and int(p['open_shard']) == 2
 assert p['mean0'].shape == p['shard2.mean0'].shape == (1, 16, 64) and 'shard3.mean0' not in p
-q = dict(p); q['rows'] = np.array([5., 4., 5.]); np.savez('odd.npz', **q)
+q = dict(p); q['rows'] = np.array([5., 4.5, 5.]); np.savez('odd.npz', **q)
 q = dict(p); q['shard1.cov0'] = -q['shard1.cov0']; np.savez('bad.npz', **q)
 q = dict(p); del q['shard1.weights']; np.savez('less.npz', **q)"
-    law "counts that shards cannot have are refused" says 1 "odd.npz: rows: not what shards of that many rows can hold" \
+    law "counts that shards cannot have are refused" says 1 "odd.npz: rows: not numbers of rows" \
         bpcn import odd.mem odd.npz
     law "what is wrong with a shard names it" says 1 "bad.npz: shard 1, layer 0 of particle 0: " bpcn import bad.mem bad.npz
     law "a part that is missing too" says 1 "shard1.weights" bpcn import less.mem less.npz

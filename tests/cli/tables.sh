@@ -15,7 +15,7 @@ law "create --like says what it chose" same "$(grep -v '^t.mem: \|^on disk' <<<"
   height  number    $(grep -o 'centre [0-9.]*, scale [0-9.]*' <<<"$out" | tail -1)
   group   category  old, young
   coin    category  head, tail"
-law "and what a row is" contains "$out" "t.mem: empty, 2 numbers, 2 categories, 2 hidden layers, "
+law "and what a row is" contains "$out" "t.mem: empty, 2 numbers, 2 categories, 8 views of 32 networks of "
 run bpcn create j.mem --like table.csv --json
 law "and as JSON" contains "$out" '"columns":[{"name":"age","kind":"number","entries":1,"centre":'
 law "with words and reasons" contains "$out" '"words":["old","young"]},{"name":"coin"'
@@ -67,7 +67,7 @@ run bpcn read t.mem gaps.csv -o answers.csv
 law "a read answers in the table's units, words and header" same "$(head -1 answers.csv) $(awk -F, 'NR > 1 && ($3 !~ /^(old|young)$/ || $2 < 1000) { n++ } END { print n + 0 }' answers.csv)" "age,height,group,coin 0"
 law "and tells the cells that were asked for" contains "$(bpcn read t.mem gaps.csv --rows 1)" "  height 1"
 law "in JSON too" contains "$(bpcn read t.mem gaps.csv --rows 1 --json)" '"answer":{"height":1'
-law "score writes row and density" same "$(bpcn score t.mem gaps.csv -o scores.csv -q; head -1 scores.csv; cut -d, -f 1 scores.csv | tail -1)" $'row,log_density\n39'
+law "score writes a line for every row" same "$(bpcn score t.mem gaps.csv -o scores.csv -q; head -1 scores.csv; cut -d, -f 1 scores.csv | tail -1)" $'row,log_density,familiarity,verdict,typicality\n39'
 law "score to standard output is nothing else" sh -c '"$BPCN" score t.mem gaps.csv -o - | cmp - scores.csv'
 
 # learning on the way: the first row is filled by an empty memory, later ones by what came before
@@ -173,3 +173,24 @@ if [ -d "$tables" ]; then
 else
     skip "real tables: there is no $tables"
 fi
+
+# verdicts that hold: 600 rows of one kind, then 200 more of it and some of another
+awk 'BEGIN { srand(7); print "a,b,c,d"; for (i = 0; i < 800; i++) { u = rand(); v = rand(); w = rand();
+    printf "%.4f,%.4f,%.4f,%.4f\n", 10 * u, 5 * u + v, 100 * v - 20 * u, v + 0.3 * w } }' >kind.csv
+sed -n '1,601p' kind.csv >usual.csv
+sed -n '1p;602,801p' kind.csv >later.csv
+awk -F, -v OFS=, 'NR > 1 { $1 = 10 - $1; $3 = -$3 } { print }' later.csv >odd.csv
+bpcn create k.mem --like usual.csv -q
+law "write tells how far off it was on rows to come" contains "$(bpcn write k.mem usual.csv)" "hidden cells of coming rows were filled to within 0."
+law "and so does info" contains "$(bpcn info k.mem)" "trials     hidden cells of coming rows"
+law "alarms are few among rows like those written" test "$(bpcn score k.mem later.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) alarms*$/\1/p')" -le 22 # 10 expected, sigma 3.1
+law "and many among others" test "$(bpcn score k.mem odd.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) alarms*$/\1/p')" -ge 100
+law "no row of a table is said to be known" contains "$(bpcn score k.mem usual.csv)" "0 known, of 600 it cannot tell"
+law "--alarm is a share" says 2 "--alarm" bpcn score k.mem later.csv --alarm 5
+awk -F, -v OFS=, 'NR > 1 { $(1 + NR % 4) = "" } { print }' later.csv >later.gaps.csv
+bpcn fill k.mem later.gaps.csv -o later.full.csv --spread later.spread.csv -q
+law "two spreads cover nearly all errors, one does not cover all" awk -F, '
+    FNR == 1 { file++; next } file == 1 { for (j = 1; j <= 4; j++) truth[FNR, j] = $j; next }
+    file == 2 { for (j = 1; j <= 4; j++) full[FNR, j] = $j; next }
+    { for (j = 1; j <= 4; j++) if ($j != "") { e = full[FNR, j] - truth[FNR, j]; e = e < 0 ? -e : e; n++; one += e <= $j; two += e <= 2 * $j } }
+    END { print n, one / n, two / n; exit !(n == 200 && two >= 0.85 * n && one <= 0.98 * n && one >= 0.5 * n) }' later.csv later.full.csv later.spread.csv
