@@ -77,7 +77,8 @@ static int run(struct memfile *file, struct input *input)
     else if (saved == 0)
         say_result(file->say, "%s: %zu row%s deleted\n", file->path, tally.deleted, tally.deleted == 1 ? "" : "s");
     status = status ? status : saved;
-    return status == 0 && tally.refused > 0 ? EXIT_REFUSED : status;
+    int skipped = input_tell_skipped(input);
+    return status == 0 && tally.refused > 0 ? EXIT_REFUSED : status ? status : skipped;
 }
 
 int cmd_delete(int argc, char **argv)

@@ -75,6 +75,8 @@ int cmd_fill(int argc, char **argv)
         return a.status;
     if (f.input.first > 0 || f.input.count > 0)
         return say_usage(&a.say, "--rows: a table is filled whole");
+    if (f.input.skip_bad)
+        return say_usage(&a.say, "--skip-bad: there is one table to fill");
     catch_interrupts();
     int status = open_and_run(&a, &f);
     return say_flush(&a.say, status);

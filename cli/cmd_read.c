@@ -466,7 +466,8 @@ static int run(struct reading *r, struct input *input)
     hint_at_noise(r);
     if (r->refused > 0)
         say_note(r->file.say, "%zu of %zu rows are unknown to the memory and were not answered", r->refused, r->rows);
-    return r->refused > 0 ? EXIT_REFUSED : EXIT_DONE;
+    int skipped = input_tell_skipped(input);
+    return r->refused > 0 ? EXIT_REFUSED : skipped;
 }
 
 static int open_and_run(struct args *a, struct reading *r)
