@@ -252,6 +252,12 @@ mpi-deps:
 $(BUILD)/bpcn-mpi: $(MPI) $(MPI_CLI) $(EVERYTHING)
 	$(Q)mpicc $(LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
+# ---- Python
+.PHONY: python
+python: $(STATIC) $(BUILD)/bpcn ## the package bayespcn for Python, built and tested
+	$(Q)scripts/install-deps python
+	$(Q)python/check $(BUILD)
+
 # ---- installation
 .PHONY: install
 install: all ## into $(DESTDIR)$(PREFIX)

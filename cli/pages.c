@@ -89,6 +89,7 @@ static const char read_page[] = INPUTS QUERIES OUTPUTS
 
 static const char score_page[] = INPUTS QUERIES SHARDS_READ
     "  -o, --output OUT  a CSV file of row number and log density (- is standard output)\n"
+    "      --alarm P     say which rows are of typicality P or less\n"
     "      --write       learn every row after it was scored\n" COMMON
     "\nEvery row gets a familiarity from 0 (never seen) to 1 (written), 0.5 is the border,\n"
     "and a word: known, new, blend (several written rows share what is known) or cannot tell.\n";

@@ -28,7 +28,7 @@ _bpcn() {
             --seed --resample --precision --capacity --shards --shard-rows --when-full --files --force" ;;
         write) options="$inputs --forget --skip-known" ;;
         read) options="$inputs $queries $outputs --refuse-below --shards-read" ;;
-        score) options="$inputs $queries --shards-read --output --write" ;;
+        score) options="$inputs $queries --shards-read --output --write --alarm" ;;
         fill) options="--output --spread --write --clip --format --member --pixels --channels-last" ;;
         forget) options="--beta --times" ;;
         delete) options="$inputs" ;;

@@ -190,6 +190,71 @@ static void numbers_beyond_32_bits_are_refused_with_a_sentence(void **state)
     assert_null(m);
 }
 
+/* Into an empty memory: its counts, its parameters, and where the next row goes. */
+static void shards_that_are_set_are_those_of_the_memory_they_were_taken_from(void **state)
+{
+    (void)state;
+    for (int when = BPCN_BLUR; when <= BPCN_RECYCLE; when++) {
+        bpcn_options o = whole_options();
+        o.when_full = (bpcn_when_full)when;
+        bpcn_memory *from = create(&o), *to = create(&o);
+        for (size_t i = 0; i < ROWS + 6; i++)
+            assert_int_equal(bpcn_memory_write(from, row(i), NULL, 1, NULL), BPCN_OK);
+        uint64_t rows[SHARDS], set[SHARDS];
+        size_t shards;
+        bpcn_stats stats = {.size = sizeof stats}, after = {.size = sizeof after};
+        assert_int_equal(bpcn_memory_get_shards(from, rows, SHARDS, &shards), BPCN_OK);
+        assert_int_equal(bpcn_memory_get_stats(from, &stats), BPCN_OK);
+        assert_int_equal(bpcn_memory_set_shards(to, rows, shards, stats.open_shard), BPCN_OK);
+        assert_int_equal(bpcn_memory_get_shards(to, set, SHARDS, &shards), BPCN_OK);
+        assert_memory_equal(rows, set, sizeof rows);
+        assert_int_equal(bpcn_memory_get_stats(to, &after), BPCN_OK);
+        assert_int_equal(after.open_shard, stats.open_shard);
+        bpcn_write_row row_from, row_to;
+        bpcn_write_info info;
+        bpcn_write_info_default(&info, sizeof info);
+        for (size_t i = 0; i < 3; i++) {
+            info.rows = &row_from;
+            assert_int_equal(bpcn_memory_write(from, row(i), NULL, 1, &info), BPCN_OK);
+            info.rows = &row_to;
+            assert_int_equal(bpcn_memory_write(to, row(i), NULL, 1, &info), BPCN_OK);
+            assert_int_equal(row_from.shard, row_to.shard);
+        }
+        bpcn_memory_free(from);
+        bpcn_memory_free(to);
+    }
+}
+
+static void counts_that_cannot_be_are_refused_and_change_nothing(void **state)
+{
+    (void)state;
+    bpcn_options o = whole_options();
+    o.when_full = BPCN_RECYCLE;
+    bpcn_memory *m = create(&o);
+    uint64_t rows[SHARDS + 1] = {1, WIDTH, 0, 2, 1, 1};
+    bpcn_stats stats = {.size = sizeof stats};
+    assert_int_equal(bpcn_memory_set_shards(m, NULL, 1, 0), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_shards(m, rows, 0, 0), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_shards(m, rows, SHARDS + 1, 0), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_shards(m, rows, 3, 3), BPCN_INVALID);
+    rows[1] = WIDTH + 1;
+    assert_int_equal(bpcn_memory_set_shards(m, rows, 3, 0), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_get_stats(m, &stats), BPCN_OK);
+    assert_int_equal(stats.shards, 1);
+    assert_int_equal(stats.writes, 0);
+    bpcn_memory_free(m);
+    o = whole_options();
+    o.views = 2;
+    o.shards = 4;
+    m = create(&o);
+    uint64_t uneven[4] = {3, 1, 2, 1}, even[4] = {3, 1, 2, 2};
+    assert_int_equal(bpcn_memory_set_shards(m, uneven, 4, 0), BPCN_INVALID);
+    assert_int_equal(bpcn_memory_set_shards(m, even, 4, 0), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_stats(m, &stats), BPCN_OK);
+    assert_int_equal(stats.writes, 4);
+    bpcn_memory_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +264,8 @@ int main(void)
         cmocka_unit_test(the_density_of_the_only_shard_is_that_of_the_memory),
         cmocka_unit_test(a_file_keeps_the_place_in_the_whole),
         cmocka_unit_test(numbers_beyond_32_bits_are_refused_with_a_sentence),
+        cmocka_unit_test(shards_that_are_set_are_those_of_the_memory_they_were_taken_from),
+        cmocka_unit_test(counts_that_cannot_be_are_refused_and_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,572 @@
+"""Memory: the friendly side of the raw module."""
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bayespcn as raw
+from .columns import Table, columns_of, columns_of_note
+from .picture import png_of_samples
+from .results import Codes, Read, Written
+from .rows import Array, Arrays, Floats, Mask, Rows
+
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Progress = Callable[[int, int], object]
+
+CHOICES: dict[str, dict[str, int]] = {
+    "activation": {name: value for value, name in enumerate(raw.ACTIVATIONS)},
+    "minimizer": {"lbfgs": raw.LBFGS, "adam": raw.ADAM},
+    "precision": {"float32": raw.FLOAT32, "float64": raw.FLOAT64},
+    "when_full": {"blur": raw.BLUR, "recycle": raw.RECYCLE, "refuse": raw.REFUSE},
+    "objective": {
+        "default": raw.OBJECTIVE_DEFAULT,
+        "marginal": raw.OBJECTIVE_MARGINAL,
+        "paper": raw.OBJECTIVE_PAPER,
+        "recall": raw.OBJECTIVE_RECALL,
+    },
+    "sync": {"each": raw.SYNC_EACH, "call": raw.SYNC_CALL, "manual": raw.SYNC_MANUAL},
+}
+
+# Between two of these Python has its say: an interrupt, the progress of a long write.
+WRITE_ROWS, READ_ROWS = 256, 1024
+
+ARRAY_OPTIONS: dict[str, Any] = {"hidden": (64, 64, 64), "shards": 16}
+TABLE_OPTIONS: dict[str, Any] = {"hidden": (32, 32), "shards": 256, "views": 8, "sigma_x": 0.1}
+TABLE_READ: dict[str, Any] = {"objective": "marginal", "noise": 0.0}
+
+
+def _chosen(values: dict[str, Any]) -> dict[str, Any]:
+    """Words become the library's numbers."""
+    chosen = dict(values)
+    for name, words in CHOICES.items():
+        if isinstance(chosen.get(name), str):
+            if chosen[name] not in words:
+                raise raw.InvalidError(f"{name} is {chosen[name]!r}, but must be one of {', '.join(words)}")
+            chosen[name] = words[chosen[name]]
+    return chosen
+
+
+def _layout(dim: int | None, shape: Any, columns: Any, pixels: Any, clip: bool) -> Arrays | Table:
+    if sum(what is not None for what in (dim, shape, columns)) != 1:
+        raise TypeError("say what a row is with one of dim, shape and columns")
+    if columns is not None:
+        return Table(columns_of(columns), clip)
+    return Arrays((int(dim),) if dim is not None else tuple(map(int, shape)), pixels)
+
+
+def _layout_of_note(note: str, dim: int, pixels: Any, clip: bool) -> Arrays | Table:
+    """What a memory's note says of its rows; one vector if it says nothing."""
+    columns = columns_of_note(note)
+    if columns is not None:
+        layout: Arrays | Table = Table(columns, clip)
+    else:
+        shape = re.search(r"^shape=([\d,]+)$", note, re.M)
+        picture = re.search(r"^fields=[^:,\n]+:(\d+)x(\d+)(x3)?$", note, re.M)
+        if shape:
+            layout = Arrays(tuple(map(int, shape[1].split(","))), pixels)
+        elif picture:
+            layout = Arrays((int(picture[2]), int(picture[1])) + ((3,) if picture[3] else ()), pixels)
+        else:
+            layout = Arrays((dim,), pixels)
+    if layout.dim != dim:
+        raise raw.InvalidError(f"the memory's note describes rows of {layout.dim} entries, but it has {dim}")
+    return layout
+
+
+def _options_for(layout: Arrays | Table, options: dict[str, Any]) -> dict[str, Any]:
+    usual = TABLE_OPTIONS if isinstance(layout, Table) else ARRAY_OPTIONS
+    return _chosen({**usual, **options, "dim": layout.dim})
+
+
+class Memory:
+    """An associative memory: write an observation once, recall it from a noisy copy or a fragment.
+
+    A row is said by one of `dim` (entries), `shape` (pictures (H, W), (H, W, 3), or anything) or `columns` (a DataFrame
+    to look at, or see `columns_of`). Other arguments are the library's options (include/bayespcn.h), with words for
+    enumerations: hidden, activation, particles, sigma_w, sigma_x, sigma_data, seed, resample, minimizer, precision,
+    threads, shards, shard_rows, when_full, surprises, views, ... By default arrays have room for 1024 rows in 16
+    networks of 64x3, tables have 256 networks of 32x2 in 8 views.
+
+    `pixels=(0, 255)` are the values that stand for -1 and 1, on the way in and out. `clip` brings far values of a
+    table's numbers nearer instead of refusing them.
+
+    Any number of threads may read at once; whoever changes a memory has it alone, and the others wait.
+
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(20, 50))
+    >>> memory = Memory(dim=50)
+    >>> memory.write(rows)
+    Written(20 rows)
+    >>> half = rows.copy()
+    >>> half[:, 25:] = np.nan
+    >>> answer = memory.read(half)
+    >>> bool(np.abs(answer.x - rows).max() < 1e-2)
+    True
+    >>> print(answer.verdict[0], memory.read(-rows[0]).verdict)
+    known new
+    """
+
+    def __init__(
+        self,
+        dim: int | None = None,
+        *,
+        shape: Any = None,
+        columns: Any = None,
+        pixels: tuple[float, float] | None = None,
+        clip: bool = False,
+        **options: Any,
+    ) -> None:
+        layout = _layout(dim, shape, columns, pixels, clip)
+        self._take(raw.create(_options_for(layout, options)), layout, None)
+        self._handle.set_note(layout.note().encode())
+
+    def _take(self, handle: raw.Handle, layout: Arrays | Table, path: Path | None) -> None:
+        self._handle = handle
+        self._layout = layout
+        self._path = path
+
+    @classmethod
+    def _of_handle(cls, handle: raw.Handle, pixels: Any, clip: bool, path: Path | None) -> Memory:
+        memory = cls.__new__(cls)
+        note = handle.get_note().decode(errors="replace")
+        memory._take(handle, _layout_of_note(note, handle.get_options()["dim"], pixels, clip), path)
+        return memory
+
+    # ---- life
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        mode: str = "r",
+        *,
+        sync: str = "each",
+        checkpoint_bytes: int = 0,
+        dim: int | None = None,
+        shape: Any = None,
+        columns: Any = None,
+        pixels: tuple[float, float] | None = None,
+        clip: bool = False,
+        threads: int = 0,
+        **options: Any,
+    ) -> Memory:
+        """Opens the memory that lives in a file: "r" to read it as it is now, "r+" to change it, "a" to make it if there
+        is none, from dim, shape or columns and options as of `Memory`. What a call acknowledged survives a crash.
+
+        >>> import tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "rows.mem")
+        >>> with Memory.open(path, "a", dim=3) as memory:
+        ...     memory.write([1.0, 0.5, -1.0])
+        Written(1 rows)
+        >>> with Memory.open(path) as memory:
+        ...     memory.rows
+        1
+        """
+        if mode not in ("r", "r+", "a"):
+            raise raw.InvalidError(f"the mode is {mode!r}, but must be 'r', 'r+' or 'a'")
+        opening = _chosen(
+            {"sync": sync, "read_only": mode == "r", "threads": threads, "checkpoint_bytes": checkpoint_bytes}
+        )
+        made = None
+        if mode == "a":
+            layout = _layout(dim, shape, columns, pixels, clip)
+            made = _options_for(layout, options)
+        elif options or dim or shape or columns is not None:
+            raise TypeError('what a row is and options are for mode "a"; a file that is there has its own')
+        handle = raw.open(path, opening, made)
+        if made is not None and handle.get_stats()["writes"] == 0 and not handle.get_note():
+            handle.set_note(layout.note().encode())
+        memory = cls._of_handle(handle, pixels, clip, path)
+        if made is not None and memory.shape != layout.shape:
+            memory.close()
+            raise raw.InvalidError(f"rows of the memory have the shape {memory.shape}, not {layout.shape}")
+        return memory
+
+    @classmethod
+    def load(cls, path: Path, *, pixels: tuple[float, float] | None = None, clip: bool = False) -> Memory:
+        """A copy of the memory in a file, which has nothing to do with the file any more."""
+        return cls._of_handle(raw.load(path), pixels, clip, None)
+
+    def save(self, path: Path) -> None:
+        """A plain copy to a file, whole or not at all."""
+        self._handle.save(path)
+
+    def copy(self) -> Memory:
+        """A copy without a file.
+
+        >>> memory = Memory(dim=3)
+        >>> other = memory.copy()
+        >>> _ = other.write([1.0, 2.0, 3.0])
+        >>> memory.rows, other.rows
+        (0, 1)
+        """
+        return type(self)._of_bytes(self._bytes(), self._layout.pixels, getattr(self._layout, "clip", False))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
+        return self.copy()
+
+    def _bytes(self) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "memory")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    @classmethod
+    def _of_bytes(cls, content: bytes, pixels: Any, clip: bool) -> Memory:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "memory")
+            with open(path, "wb") as file:
+                file.write(content)
+            return cls.load(path, pixels=pixels, clip=clip)
+
+    def __reduce__(self) -> Any:
+        if self._path is not None:
+            raise TypeError(f"the memory lives in {os.fspath(self._path)!r}: pickle that path, or a copy()")
+        return type(self)._of_bytes, (self._bytes(), self._layout.pixels, getattr(self._layout, "clip", False))
+
+    def close(self) -> None:
+        """Syncs and closes; a second time does nothing."""
+        self._handle.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def sync(self) -> None:
+        """Makes all changes so far durable."""
+        self._handle.sync()
+
+    def checkpoint(self) -> None:
+        """Folds the file's log into it."""
+        self._handle.checkpoint()
+
+    # ---- write
+
+    def write(self, x: Any, known: Any = None, *, progress: Progress | bool = False) -> Written:
+        """Writes rows, each in one shot. Entries that are NaN, or not `known`, are holes: what the memory predicts there
+        stays. `progress` is called with the rows done and all rows (True: tqdm shows them).
+
+        All rows are looked at before the first is written. An interrupt leaves whole rows; of a failure in the middle,
+        the error's `written` says how many there are."""
+        rows = self._layout.encode(x, known)
+        if rows.known is not None and rows.known.all():
+            rows.known = None
+        info = np.zeros(len(rows.x), np.dtype(raw.WRITE_ROW))
+        step = WRITE_ROWS if self._could_be_written(rows) else max(len(rows.x), 1)
+        tell, end = _teller(progress, len(rows.x))
+        done = 0
+        try:
+            for part in _parts(len(rows.x), step):
+                done += self._handle.write(rows.x[part], _of(rows.known, part), info[part], None)
+                tell(done, len(rows.x))
+        except raw.Error as error:
+            error.written += done
+            raise
+        finally:
+            end()
+        return Written(info[0] if rows.single else info)
+
+    @staticmethod
+    def _could_be_written(rows: Rows) -> bool:
+        """Whether no row would be refused: if one would, the library gets all at once, writes none and says which."""
+        with np.errstate(invalid="ignore"):
+            good = np.abs(rows.x) <= 1e15
+        if rows.known is None:
+            return bool(good.all())
+        return bool((good | ~rows.known).all() and rows.known.any(axis=1).all())
+
+    def delete(self, x: Any) -> None:
+        """Takes rows back, one after the other; RefusedError when the memory does not hold one."""
+        rows = self._layout.encode(x)
+        if rows.known is not None and not rows.known.all():
+            raise raw.InvalidError("a row to delete has unknown entries")
+        for row in rows.x:
+            self._handle.delete(row)
+
+    def forget(self, beta: float) -> None:
+        """Lets everything fade towards the prior: 0 changes nothing, 1 restores the empty memory."""
+        self._handle.forget(beta)
+
+    def discount(self, beta: float) -> None:
+        """Lets what was learnt weigh less, without moving anything."""
+        self._handle.discount(beta)
+
+    # ---- read
+
+    def read(
+        self,
+        q: Any,
+        known: Any = None,
+        *,
+        noise: float | None = None,
+        objective: str | None = None,
+        shards: int = 0,
+        spread: bool = False,
+        typicality: bool = False,
+        out: Floats | None = None,
+    ) -> Read:
+        """Recalls queries. What is known of a query comes back as it is, what is NaN or not `known` is recalled. A query of
+        an array without holes is a noisy copy: every entry is recalled, with the `noise` given or estimated.
+
+        `spread` asks for the standard deviation of every entry, `typicality` for a conformal p-value of every query,
+        which takes as long again. `out` takes the answers, if it is float32, contiguous, [n, dim].
+
+        >>> memory = Memory(shape=(4, 4))
+        >>> _ = memory.write(np.eye(4))
+        >>> memory.read(np.eye(4)).x.shape
+        (4, 4)
+        """
+        rows = self._layout.encode(q, known)
+        options = self._read_options(noise, objective, shards)
+        answer = self._room(out, rows)
+        info = np.zeros(len(rows.x), np.dtype(raw.READ_INFO))
+        widths = np.zeros_like(rows.x) if spread else None
+
+        def ask(x: Floats, mask: Mask | None, some: Array, some_info: Array, some_widths: Array | None) -> None:
+            self._handle.read(x, mask, options, some, some_info, some_widths)
+
+        # A row's answer does not depend on whether there are holes in the others.
+        split = known is None and not self._layout.fills
+        _in_parts(ask, rows, split, answer, info, widths)
+        return Read(
+            self._layout.decode(answer, rows) if out is None else out,
+            info[0] if rows.single else info,
+            None if widths is None else self._layout.decode_spread(widths, rows),
+            self._typicality_of(rows) if typicality else None,
+        )
+
+    def _read_options(self, noise: float | None, objective: str | None, shards: int) -> dict[str, Any]:
+        usual = TABLE_READ if self._layout.fills else {}
+        given = {"noise": noise, "objective": objective, "shards": shards}
+        return _chosen({**usual, **{key: value for key, value in given.items() if value is not None}})
+
+    def _room(self, out: Any, rows: Rows) -> Floats:
+        if out is None:
+            return np.empty_like(rows.x)
+        if not self._layout.is_plain:
+            raise raw.InvalidError("out takes rows as they are: not of tables, of channels or of pixels")
+        fits = isinstance(out, np.ndarray) and out.dtype == np.float32 and out.flags.c_contiguous and out.flags.writeable
+        if not fits or out.size != rows.x.size or out.shape[0 if rows.single else 1 :] != self._layout.shape:
+            raise raw.InvalidError("out must be a contiguous, writable float32 array of the shape of the rows")
+        room: Floats = out.reshape(rows.x.shape)
+        return room
+
+    def infer(self, x: Any, known: Any = None, *, noise: float | None = None, objective: str | None = None) -> Codes:
+        """The codes (hidden activations) that explain rows best."""
+        rows = self._layout.encode(x, known)
+        options = self._read_options(noise, objective, 0)
+        codes = np.empty((len(rows.x), self.stats["code_dim"]), np.float32)
+        info = np.zeros(len(rows.x), np.dtype(raw.READ_INFO))
+
+        def ask(part: Floats, mask: Mask | None, some_codes: Array, some_info: Array) -> None:
+            self._handle.infer(part, mask, options, some_codes, some_info, None)
+
+        _in_parts(ask, rows, known is None and not self._layout.fills, codes, info)
+        return Codes(codes[0], info[0]) if rows.single else Codes(codes, info)
+
+    def score(self, x: Any, known: Any = None) -> Any:
+        """Log predictive density of every row, of its known entries: the measure of novelty."""
+        rows = self._layout.encode(x, known)
+        density = self._densities(rows)
+        return density[0] if rows.single else density
+
+    def typicality(self, x: Any, known: Any = None) -> Any:
+        """How typical rows are of those written of late, from 0 to 1, a conformal p-value: as long as rows come in no
+        particular order, one in a hundred has 0.01 or less."""
+        return self._typicality_of(self._layout.encode(x, known))
+
+    def _densities(self, rows: Rows) -> NDArray[np.float64]:
+        density = np.empty(len(rows.x))
+        if rows.known is not None and rows.known.all():
+            rows.known = None
+        _in_parts(self._handle.score, rows, False, density)
+        return density
+
+    def _typicality_of(self, rows: Rows) -> Any:
+        density = self._densities(rows)
+        p = np.empty_like(density)
+        if len(p):
+            self._handle.typicality(density, p)
+        return p[0] if rows.single else p
+
+    def energy(self, x: Any, codes: Any, known: Any = None) -> Any:
+        """The energy, -log p(x, h), of rows with given codes."""
+        rows = self._layout.encode(x, known)
+        energy = np.empty(len(rows.x))
+        self._handle.energy(rows.x, rows.known, np.require(codes, np.float32, ["C", "A"]), None, energy, None)
+        return energy[0] if rows.single else energy
+
+    def sample(self, n: int = 1, seed: int = 0) -> Any:
+        """Draws rows from what was learnt, in the form of rows; of a table a DataFrame."""
+        out = np.empty((n, self._layout.dim), np.float32)
+        self._handle.sample(n, seed, out)
+        if isinstance(self._layout, Table):
+            return self._layout.frame(out)
+        return self._layout.decode(out, Rows(out, None, False))
+
+    # ---- parameters
+
+    def layer(self, layer: int, *, shard: int = 0, particle: int = 0) -> tuple[Array, Array]:
+        """Mean [above, below] and row covariance [above, above] of a layer."""
+        widths = (self._layout.dim, *self.options["hidden"])
+        above, below = widths[layer + 1 : layer + 2], widths[layer : layer + 1]
+        mean, covariance = np.empty(above + below), np.empty(above + above)
+        self._handle.get_layer(shard, particle, layer, mean, covariance)
+        return mean, covariance
+
+    def set_layer(self, layer: int, mean: Any = None, covariance: Any = None, *, shard: int = 0, particle: int = 0) -> None:
+        """Replaces either or both; not of a memory in a file."""
+        self._handle.set_layer(shard, particle, layer, _doubles(mean), _doubles(covariance))
+
+    def top(self, *, shard: int = 0, particle: int = 0) -> tuple[Array, float]:
+        """Mean and variance of the highest layer."""
+        mean = np.empty((self._layout.dim, *self.options["hidden"])[-1])
+        return mean, self._handle.get_top(shard, particle, mean)
+
+    def set_top(self, mean: Any, variance: float, *, shard: int = 0, particle: int = 0) -> None:
+        self._handle.set_top(shard, particle, _doubles(mean), variance)
+
+    def weights(self, *, shard: int = 0) -> Array:
+        """The particles' weights."""
+        weights = np.empty(self.options["particles"])
+        self._handle.get_weights(shard, weights)
+        return weights
+
+    def set_weights(self, weights: Any, *, shard: int = 0) -> None:
+        self._handle.set_weights(shard, _doubles(weights))
+
+    def set_shards(self, rows: Sequence[int], open: int) -> None:
+        """Makes as many shards begin, says that so many rows were written to each, and which was begun last."""
+        self._handle.set_shards(rows, open)
+
+    # ---- about it
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options it was made with, enumerations as words."""
+        options = self._handle.get_options()
+        for name, words in CHOICES.items():
+            if name in options:
+                options[name] = {value: word for word, value in words.items()}[options[name]]
+        return options
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """bpcn_stats: dim, code_dim, writes, bytes, shards, kernels, ..."""
+        return self._handle.get_stats()
+
+    @property
+    def file(self) -> dict[str, Any]:
+        """bpcn_file_info of a memory in a file."""
+        return self._handle.get_file()
+
+    @property
+    def closed(self) -> bool:
+        return self._handle.closed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one row: entries, sides of a picture, or cells of a table's row."""
+        return self._layout.shape
+
+    @property
+    def columns(self) -> list[Any] | None:
+        """The columns of a table."""
+        return self._layout.columns if isinstance(self._layout, Table) else None
+
+    @property
+    def rows(self) -> int:
+        """Rows written since it was made."""
+        return int(self.stats["writes"])
+
+    @property
+    def fullness(self) -> float:
+        """Rows that the shards were written, as a share of those they have room for."""
+        options = self._handle.get_options()
+        return float(sum(self._handle.get_shards()) / (options["shards"] * options["shard_rows"]))
+
+    def _summary(self) -> str:
+        options = self._handle.get_options()
+        what = (
+            f"{len(self._layout.learnt)} columns"
+            if isinstance(self._layout, Table)
+            else "x".join(map(str, self._layout.shape))
+        )
+        return (
+            f"rows of {what}, {self.rows} written, {100 * self.fullness:.0f} % full, {options['shards']} shards of "
+            f"{'x'.join(map(str, options['hidden']))}"
+        )
+
+    def __repr__(self) -> str:
+        """
+        >>> Memory(shape=(28, 28))
+        <Memory: rows of 28x28, 0 written, 0 % full, 16 shards of 64x64x64>
+        """
+        return "<Memory: closed>" if self.closed else f"<Memory: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return "<p>Memory: closed</p>"
+        head = f"<p><b>Memory</b>: {escape(self._summary())}</p>"
+        if not (isinstance(self._layout, Arrays) and self._layout.is_picture):
+            return head
+        samples = np.empty((8, self._layout.dim), np.float32)
+        self._handle.sample(8, 0, samples)
+        return f'{head}<img alt="samples" src="data:image/png;base64,{png_of_samples(samples, self._layout.shape)}">'
+
+
+def _doubles(x: Any) -> NDArray[np.float64] | None:
+    return None if x is None else np.require(x, np.float64, ["C", "A"])
+
+
+def _parts(n: int, step: int) -> Iterator[slice]:
+    return (slice(at, min(at + step, n)) for at in range(0, n, step))
+
+
+def _of(known: Mask | None, part: Any) -> Mask | None:
+    return None if known is None else known[part]
+
+
+def _in_parts(call: Callable[..., None], rows: Rows, split: bool, *results: Any) -> None:
+    """Calls for some rows at a time, and with `split` apart for rows with and without holes, the latter with no mask."""
+    groups: list[tuple[Any, Mask | None]] = [(None, rows.known)]
+    if split and rows.known is not None:
+        whole = rows.known.all(axis=1)
+        if whole.any():
+            groups = [(np.flatnonzero(whole), None), (np.flatnonzero(~whole), rows.known)]
+    for chosen, known in groups:
+        for part in _parts(len(rows.x) if chosen is None else len(chosen), READ_ROWS):
+            if chosen is None:
+                call(rows.x[part], _of(known, part), *(None if r is None else r[part] for r in results))
+                continue
+            here = chosen[part]
+            some = [None if r is None else r[here] for r in results]
+            call(rows.x[here], _of(known, here), *some)
+            for result, values in zip(results, some):
+                if result is not None:
+                    result[here] = values
+
+
+def _teller(progress: Progress | bool, n: int) -> tuple[Progress, Callable[[], object]]:
+    """What to call after every part and at the end."""
+    if callable(progress):
+        return progress, lambda: None
+    try:
+        bar = __import__("tqdm").tqdm(total=n, unit="row") if progress else None
+    except ImportError:
+        bar = None
+    if bar is None:
+        return lambda done, rows: None, lambda: None
+    return lambda done, rows: bar.update(done - bar.n), bar.close

@@ -1,0 +1,75 @@
+"""What reads and writes tell."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._bayespcn import VERDICTS
+from .rows import Array
+
+
+def _told(name: str, meaning: str) -> property:
+    def get(self: _Told) -> Any:
+        return self.info[name]
+
+    return property(get, doc=meaning)
+
+
+class _Told:
+    """Columns of `info`, one value for each row, or a number where one row was given."""
+
+    def __init__(self, info: Any) -> None:
+        self.info = info  #: all of them, as a structured array
+
+    familiarity = _told("familiarity", "0 (never seen) .. 1 (written); 0.5 is the border.")
+    energy = _told("energy", "The objective at its minimum.")
+    shard = _told("shard", "The shard that answered, or was written to.")
+    converged = _told("converged", "1 when the minimiser met its tolerance.")
+    evaluations = _told("evaluations", "Energy and gradient evaluations.")
+
+    @property
+    def verdict(self) -> Any:
+        """The familiarity in a word: "cannot tell", "new", "known" or "blend"."""
+        return np.array(VERDICTS)[self.info["verdict"]]
+
+
+class Read(_Told):
+    """Answers to queries."""
+
+    def __init__(self, x: Any, info: Any, spread: Array | None, typicality: Any) -> None:
+        super().__init__(info)
+        self.x = x  #: the answers, in the form of the queries
+        self.spread = spread  #: the standard deviation of every entry, if asked for
+        self.typicality = typicality  #: a conformal p-value of every query, if asked for
+
+    log_density = _told("log_density", "Log predictive density of the known entries and the code.")
+    noise = _told("noise", "Standard deviation assumed or estimated for the known entries.")
+    residual = _told("residual", "Root mean square discrepancy on the known entries.")
+    variance = _told("variance", "What the noise and ignorance of the weights leave open.")
+    particle = _told("particle", "The mixture component that answered.")
+    shard_density = _told("shard_density", "The log density in that shard alone.")
+    known = _told("known", "Entries of the query that were known.")
+
+    def __repr__(self) -> str:
+        return f"Read(familiarity={np.array2string(np.asarray(self.familiarity), precision=3, threshold=8)})"
+
+
+class Codes(_Told):
+    """The codes that explain rows best."""
+
+    def __init__(self, codes: Array, info: Any) -> None:
+        super().__init__(info)
+        self.codes = codes  #: [n, code_dim], hidden activations from layer 1 up
+
+    log_density = _told("log_density", "Log predictive density of the known entries and the code.")
+
+
+class Written(_Told):
+    """What became of rows; familiarity and verdict are from before they were written."""
+
+    leverage = _told("leverage", "How unexplored the row's code was.")
+    typicality = _told("typicality", "A conformal p-value from before the write; -1 where it was not asked for.")
+
+    def __repr__(self) -> str:
+        return f"Written({np.size(self.energy)} rows)"

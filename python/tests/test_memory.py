@@ -1,0 +1,224 @@
+"""A memory does from Python what it does from C, in memory and in a file."""
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import bayespcn
+from bayespcn import (
+    BusyError,
+    CorruptError,
+    Error,
+    FileError,
+    FormatError,
+    FullError,
+    InvalidError,
+    Memory,
+    ReadOnlyError,
+    RefusedError,
+    _bayespcn as raw,
+)
+
+
+def test_written_rows_are_known_and_others_are_new(memory, rows):
+    assert set(memory.read(rows).verdict) == {"known"}
+    assert set(memory.read(-rows).verdict) == {"new"}
+    assert (memory.score(rows) > memory.score(-rows)).all()
+    assert (memory.read(rows).shard < 2).all()
+
+
+def test_a_write_tells_what_became_of_its_rows(rows):
+    memory = Memory(dim=30, hidden=(32, 32), shards=1)
+    written = memory.write(rows)
+    again = memory.write(rows[0])
+    assert len(written.energy) == 24 and set(written.verdict) == {"new"} and str(again.verdict) == "known"
+
+
+def test_rows_with_holes_are_written_as_from_c(rows):
+    holes = rows.copy()
+    holes[:, ::5] = np.nan
+    memory = Memory(dim=30, hidden=(32,), shards=1, threads=1)
+    memory.write(holes)
+    handle = raw.create({"dim": 30, "hidden": (32,), "threads": 1})
+    handle.write(rows, np.ascontiguousarray(~np.isnan(holes)), None, None)
+    mean = np.empty((32, 30))
+    handle.get_layer(0, 0, 0, mean, None)
+    np.testing.assert_array_equal(memory.layer(0)[0], mean)
+    with pytest.raises(InvalidError, match="row 1"):
+        memory.write(np.array([rows[0], np.full(30, np.nan)]))
+
+
+def test_typicality_is_a_share_and_low_for_what_is_strange():
+    x = np.random.default_rng(0).normal(size=(300, 6))
+    memory = Memory(dim=6, hidden=(16,), shards=1, sigma_x=0.5)
+    memory.write(x)
+    p = memory.typicality(x * 8)
+    assert (p <= 0.02).mean() > 0.9
+    np.testing.assert_array_equal(memory.read(x * 8, typicality=True).typicality, p)
+
+
+def test_forget_everything_is_the_empty_memory(memory, rows):
+    memory.forget(1)
+    np.testing.assert_array_equal(memory.layer(0)[0], Memory(dim=30, hidden=(32, 32), shards=2, seed=7).layer(0)[0])
+    for wrong in (-0.1, 1.1, np.nan):
+        with pytest.raises(InvalidError, match="beta"):
+            memory.forget(wrong)
+
+
+def test_delete_takes_a_row_back_or_refuses(rows):
+    memory = Memory(dim=30, hidden=(32,), shards=1, precision="float64")
+    memory.write(rows[:5])
+    before = memory.layer(0)[0]
+    memory.write(rows[5])
+    memory.delete(rows[5])
+    np.testing.assert_allclose(memory.layer(0)[0], before, atol=2e-3)  # the code is found again, not kept
+    with pytest.raises(RefusedError):
+        for _ in range(50):
+            memory.delete(rows[9] * 3)
+
+
+def test_codes_explain_rows(memory, rows):
+    found = memory.infer(rows, np.ones(30, bool), objective="marginal", noise=0.0)
+    assert found.codes.shape == (24, memory.stats["code_dim"])
+    assert np.isfinite(memory.energy(rows, found.codes)).all()
+
+
+def test_samples_are_the_same_for_a_seed(memory):
+    np.testing.assert_array_equal(memory.sample(4, seed=3), memory.sample(4, seed=3))
+    assert (memory.sample(4, seed=3) != memory.sample(4, seed=4)).any()
+
+
+def test_parameters_go_out_and_in(memory, rows):
+    other = Memory(dim=30, hidden=(32, 32), shards=1, seed=1)
+    for layer in (0, 1):
+        other.set_layer(layer, *memory.layer(layer))
+    other.set_top(*memory.top())
+    other.set_weights(memory.weights())
+    for layer in (0, 1):
+        np.testing.assert_allclose(other.layer(layer)[1], memory.layer(layer)[1], rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(other.layer(layer)[0], memory.layer(layer)[0])
+    with pytest.raises(InvalidError, match="no layer 2"):
+        memory.layer(2)
+    with pytest.raises(InvalidError, match="mean has 3 entries"):
+        other.set_layer(0, np.zeros(3))
+    with pytest.raises(InvalidError):
+        memory.layer(0, shard=9)
+
+
+def test_shards_are_set_as_others_were_written(memory, rows):
+    other = Memory(dim=30, hidden=(32, 32), shards=2, seed=7)
+    other.set_shards([20, 4], 1)
+    assert other.rows == 24 and other.stats["shards"] == 2 and other.fullness == memory.fullness
+    for wrong in ([-1], [2**70], [1, 2, 3]):
+        with pytest.raises(InvalidError):
+            other.set_shards(wrong, 0)
+    with pytest.raises(TypeError):
+        other.set_shards(["a"], 0)
+    assert other.rows == 24
+
+
+def test_a_full_memory_can_refuse():
+    memory = Memory(dim=3, hidden=(4,), shards=1, shard_rows=2, when_full="refuse")
+    with pytest.raises(FullError) as error:
+        memory.write(np.eye(3))
+    assert error.value.written == 2 == memory.rows and memory.fullness == 1
+
+
+def test_copies_and_pickles_are_the_same_to_the_bit_and_apart(memory, rows):
+    for twin in (memory.copy(), copy.copy(memory), copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
+        np.testing.assert_array_equal(twin.score(rows), memory.score(rows))
+        twin.forget(1)
+        assert twin.shape == memory.shape
+    assert set(memory.read(rows).verdict) == {"known"}
+    pictures = pickle.loads(pickle.dumps(Memory(shape=(4, 5, 6, 7), pixels=(0, 9))))
+    assert pictures.shape == (4, 5, 6, 7) and pictures._layout.pixels == (0, 9)
+
+
+def test_repr_tells_shape_rows_and_fullness(memory):
+    assert repr(memory) == "<Memory: rows of 30, 24 written, 38 % full, 2 shards of 32x32>"
+    assert "png" in Memory(shape=(4, 4, 3))._repr_html_() and "24 written" in memory._repr_html_()
+    memory.close()
+    assert repr(memory) == "<Memory: closed>" and "closed" in memory._repr_html_()
+
+
+def test_use_after_close_is_an_error_and_closing_twice_is_not(memory, rows):
+    memory.close()
+    memory.close()
+    assert memory.closed
+    for use in (memory.read, memory.write, memory.score, memory.infer):
+        with pytest.raises(InvalidError, match="closed"):
+            use(rows)
+    with pytest.raises(InvalidError, match="closed"):
+        memory.stats
+    with pytest.raises(InvalidError, match="closed"):
+        pickle.dumps(memory)
+
+
+# ---- files
+
+
+def test_a_file_keeps_what_was_written_and_the_shape(tmp_path, rows):
+    path = tmp_path / "a.mem"
+    with Memory.open(path, "a", shape=(5, 6), hidden=(32,), shards=1) as memory:
+        memory.write(rows.reshape(-1, 5, 6))
+        density = memory.score(rows.reshape(-1, 5, 6))
+    with Memory.open(str(path)) as memory:
+        assert memory.shape == (5, 6) and memory.rows == 24 and memory.file["sealed"] == 1
+        np.testing.assert_array_equal(memory.score(rows.reshape(-1, 5, 6)), density)
+        with pytest.raises(ReadOnlyError):
+            memory.write(rows.reshape(-1, 5, 6))
+        with pytest.raises(TypeError, match="lives in"):
+            pickle.dumps(memory)
+        memory.copy().write(rows.reshape(-1, 5, 6))
+    with Memory.open(path, "r+", sync="call") as memory:
+        memory.write(rows[0].reshape(5, 6))
+        memory.checkpoint()
+        memory.sync()
+        with pytest.raises(BusyError):
+            Memory.open(path, "r+")
+    assert Memory.load(path).rows == 25
+    with Memory.open(path, "a", shape=(5, 6), hidden=(9,)) as memory:  # the file has its own options
+        assert memory.rows == 25 and memory.options["hidden"] == (32,)
+    with pytest.raises(InvalidError, match="have the shape"):
+        Memory.open(path, "a", dim=30)
+    info, options = bayespcn.file_check(path)
+    assert info["writes"] == 25 and options["hidden"] == (32,)
+
+
+def test_save_and_load_are_the_same_to_the_bit(tmp_path, memory, rows):
+    memory.save(tmp_path / "b.mem")
+    np.testing.assert_array_equal(Memory.load(tmp_path / "b.mem").score(rows), memory.score(rows))
+
+
+def test_errors_of_files_are_os_errors_and_say_which(tmp_path):
+    with pytest.raises(OSError, match="missing.mem"):
+        Memory.open(tmp_path / "missing.mem")
+    with pytest.raises(FileError):
+        Memory(dim=2).save(tmp_path / "no" / "folder.mem")
+    (tmp_path / "text").write_text("not a memory at all, but long enough to have a header of its own " * 20)
+    with pytest.raises(FormatError):
+        Memory.load(tmp_path / "text")
+    Memory(dim=2, hidden=(4,)).save(tmp_path / "bad.mem")
+    content = bytearray((tmp_path / "bad.mem").read_bytes())
+    content[-100] ^= 0xFF
+    (tmp_path / "bad.mem").write_bytes(content)
+    with pytest.raises(CorruptError):
+        Memory.load(tmp_path / "bad.mem")
+    report, sentences = bayespcn.file_recover(tmp_path / "bad.mem", tmp_path / "good.mem")
+    assert report["lost_shards"] + report["lost_note"] + len(sentences) >= 1
+    for wrong in ("w", "rb"):
+        with pytest.raises(InvalidError, match="mode"):
+            Memory.open(tmp_path / "bad.mem", wrong)
+    with pytest.raises(TypeError, match='mode "a"'):
+        Memory.open(tmp_path / "bad.mem", "r", dim=3)
+    with pytest.raises(ValueError):
+        Memory.open("nul\0in.mem")
+
+
+def test_every_error_is_an_error_with_its_status():
+    classes = [getattr(bayespcn, name) for name in bayespcn.__all__ if name.endswith("Error") and name != "Error"]
+    assert len(classes) == 11 and all(issubclass(c, Error) for c in classes)
+    assert sorted(c.status for c in classes) == list(range(1, 12))
+    assert InvalidError.status_name == "invalid" and FullError.status_name == "full"
+    assert issubclass(bayespcn.NoMemoryError, MemoryError) and issubclass(bayespcn.NumericError, ArithmeticError)

@@ -1,0 +1,100 @@
+"""The estimators keep scikit-learn's contract."""
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from bayespcn.sklearn import MemoryImputer, MemoryNovelty
+
+SMALL = {"hidden": (16,), "views": 1, "shards": 4, "threads": 1}
+ran = {"MemoryImputer": 0, "MemoryNovelty": 0}
+
+
+@parametrize_with_checks([MemoryImputer(**SMALL), MemoryNovelty(contamination=0.1, **SMALL)])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+    ran[type(estimator).__name__] += 1
+
+
+def test_all_of_those_checks_ran():
+    for estimator in (MemoryImputer(), MemoryNovelty()):
+        name = type(estimator).__name__
+        assert ran[name] == len(list(check_estimator(estimator, generate_only=True))) >= 30, ran
+
+
+def rows(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 2)) @ rng.normal(size=(2, 6)) * [1, 10, 100, 1, 5, 0.1] + 3
+
+
+def holes(x, share=0.2):
+    hidden = np.random.default_rng(1).random(x.shape) < share
+    hidden[:, 0] = False
+    return np.where(hidden, np.nan, x), hidden
+
+
+def test_an_imputer_fills_better_than_the_mean_and_leaves_the_rest():
+    x = rows(400)
+    gaps, hidden = holes(x[200:])
+    filled = MemoryImputer(views=2, shards=8).fit(x[:200]).transform(gaps)
+    mean = SimpleImputer().fit(x[:200]).transform(gaps)
+    np.testing.assert_array_equal(filled[~hidden], gaps[~hidden])
+    scale = np.broadcast_to(x.std(axis=0), x[200:].shape)[hidden]
+    assert np.std((filled - x[200:])[hidden] / scale) < 0.5 * np.std((mean - x[200:])[hidden] / scale)
+
+
+def test_partial_fits_are_one_fit():
+    x = rows()
+    whole = MemoryImputer(**SMALL).fit(x)
+    parts = MemoryImputer(**SMALL).fit(x)
+    parts.memory_ = whole.memory_.copy()
+    more = rows(40, seed=5)
+    parts.partial_fit(more[:20]).partial_fit(more[20:])
+    whole.partial_fit(more)
+    gaps, _ = holes(x[:20])
+    np.testing.assert_allclose(parts.transform(gaps), whole.transform(gaps), rtol=1e-4)
+    assert whole.memory_.rows == 240
+
+
+def test_a_column_and_a_row_without_any_value_are_taken():
+    x = rows(50)
+    x[:, 2] = np.nan
+    x[7] = np.nan
+    filled = MemoryImputer(**SMALL).fit_transform(x)
+    assert np.isfinite(filled).all() and filled.shape == x.shape
+
+
+def test_pandas_comes_out_with_names():
+    frame = pd.DataFrame(holes(rows(60))[0], columns=list("abcdef"), index=np.arange(60) + 5)
+    out = MemoryImputer(**SMALL).set_output(transform="pandas").fit_transform(frame)
+    assert list(out.columns) == list("abcdef") and list(out.index) == list(frame.index)
+    assert list(MemoryImputer(**SMALL).fit(frame).get_feature_names_out()) == list("abcdef")
+
+
+def test_a_pipeline_and_a_grid_search_work():
+    x, _ = holes(rows(90))
+    search = GridSearchCV(
+        make_pipeline(MemoryImputer(**SMALL), Ridge()), {"memoryimputer__sigma_x": [0.05, 0.2]}, cv=2, error_score="raise"
+    )
+    search.fit(x, np.nan_to_num(x[:, 0]))
+    assert search.best_params_["memoryimputer__sigma_x"] in (0.05, 0.2)
+
+
+def test_a_conformal_alarm_is_raised_as_often_as_said():
+    x = rows(1400)
+    novelty = MemoryNovelty(alarm=0.05, hidden=(32,), views=0, shards=1, threads=1).fit(x[:700])
+    wrong = np.mean(novelty.predict(x[700:]) == -1)
+    assert wrong < 0.1  # 0.05 of 700 is 35 +- 6 if the rows are exchangeable
+    assert np.all(novelty.predict(x[:20, ::-1] * 3) == -1)
+    np.testing.assert_array_equal(novelty.predict(x[700:]) == -1, novelty.typicality(x[700:]) <= 0.05)
+
+
+def test_contamination_says_how_many_of_the_fit_are_outliers():
+    x = rows(200)
+    assert np.sum(MemoryNovelty(contamination=0.1, **SMALL).fit_predict(x) == -1) == 20
+    with pytest.raises(ValueError, match="contamination is 0.7"):
+        MemoryNovelty(contamination=0.7, **SMALL).fit(x)

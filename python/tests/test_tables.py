@@ -1,0 +1,228 @@
+"""Tables: DataFrames in and out, and memories shared with the program bpcn."""
+import os
+import pickle
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayespcn import Column, InvalidError, Memory, columns_of
+
+BPCN = os.environ.get("BPCN")
+with_program = pytest.mark.skipif(BPCN is None, reason="BPCN does not name the program bpcn")
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.normal(40, 12, n).round()
+    city = pd.Categorical.from_codes((age > 40).astype(int) + (age > 55), ["Bonn", "Rome", "Oslo"])
+    return pd.DataFrame(
+        {
+            "id": [f"person {k}" for k in range(n)],
+            "age": age,
+            "wage": 1000 + 50 * age + rng.normal(0, 20, n),
+            "city": city,
+            "kind": np.where(age > 40, "old", "young"),
+            "children": pd.array((age // 20).astype(int), dtype="Int64"),
+        }
+    )
+
+
+def with_gaps(frame, seed=1):
+    rng = np.random.default_rng(seed)
+    gaps = frame.copy()
+    for name in frame.columns[1:]:
+        gaps.loc[rng.random(len(frame)) < 0.2, name] = None
+    return gaps
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    with pytest.warns(UserWarning, match="not learnt: id"):
+        memory = Memory(columns=table(), views=2, shards=8)
+    memory.write(table())
+    return memory
+
+
+def test_a_frame_with_gaps_comes_back_filled_and_otherwise_the_same(learnt):
+    whole, gaps = table(100, seed=3), with_gaps(table(100, seed=3))
+    before = gaps.copy()
+    filled = learnt.read(gaps).x
+    pd.testing.assert_frame_equal(gaps, before)
+    assert list(filled.columns) == list(gaps.columns) and (filled.dtypes == gaps.dtypes).all()
+    assert filled.notna().all().all() and (filled.index == gaps.index).all()
+    for name in gaps.columns:
+        there = gaps[name].notna()
+        pd.testing.assert_series_equal(filled[name][there], gaps[name][there])
+    hole = gaps["wage"].isna() & gaps["age"].notna()
+    assert np.abs(filled["wage"] - whole["wage"])[hole].mean() < 0.5 * whole["wage"].std()
+    hole = gaps["kind"].isna() & gaps["age"].notna()
+    assert (filled["kind"] == whole["kind"])[hole].mean() > 0.8
+    assert str(filled["children"].dtype) == "Int64" and filled["city"].cat.categories.equals(gaps["city"].cat.categories)
+
+
+def test_arrays_of_cells_mean_the_same_as_frames(learnt):
+    gaps = with_gaps(table(30, seed=4))
+    words = {column.name: column.words for column in learnt.columns}
+    cells = np.array(
+        [
+            [np.nan if pd.isna(v) else words[name].index(v) if words[name] else v for name, v in row.items() if name != "id"]
+            for _, row in gaps.iterrows()
+        ],
+        dtype=float,
+    )
+    np.testing.assert_array_equal(learnt.score(cells), learnt.score(gaps))
+    from_cells, from_frame = learnt.read(cells, spread=True), learnt.read(gaps, spread=True)
+    np.testing.assert_array_equal(from_cells.spread, from_frame.spread)
+    np.testing.assert_allclose(from_cells.x[:, 1], from_frame.x["wage"].to_numpy(dtype=float))
+    np.testing.assert_array_equal(from_cells.spread[~np.isnan(cells)], 0)
+    one = learnt.read(cells[0])
+    np.testing.assert_array_equal(one.x, from_cells.x[0])
+    np.testing.assert_array_equal(learnt.read(np.nan_to_num(cells), ~np.isnan(cells)).x, from_cells.x)
+
+
+def test_a_row_without_gaps_comes_back_as_it_is(learnt):
+    whole = table(20, seed=5)
+    pd.testing.assert_frame_equal(learnt.read(whole).x, whole)
+
+
+def test_words_and_columns_that_were_never_there_are_unknown_and_said_so(learnt):
+    frame = table(5)
+    frame["kind"] = "ancient"
+    with pytest.warns(UserWarning, match="'ancient'"):
+        answer = learnt.read(frame)
+    assert (answer.x["kind"] == "ancient").all() and (answer.known < learnt.read(table(5)).known).all()
+    with pytest.warns(UserWarning, match="count as unknown: wage"):
+        learnt.read(table(5).drop(columns="wage"))
+    with pytest.raises(InvalidError, match="none of the memory's columns"):
+        learnt.read(pd.DataFrame({"x": [1.0]}))
+
+
+def test_values_out_of_place_are_refused_by_name(learnt):
+    frame = table(5)
+    frame.loc[3, "wage"] = 1e9
+    with pytest.raises(InvalidError, match="row 3, column 'wage' is 1e.09, more than 100 scales"):
+        learnt.write(frame)
+    clipped = Memory(columns=learnt.columns, clip=True, views=2, shards=8)
+    clipped.write(frame)
+    frame["wage"] = "much"
+    with pytest.raises(InvalidError, match="column 'wage' holds numbers"):
+        learnt.read(frame)
+    with pytest.raises(InvalidError, match="none of its words"):
+        learnt.read([[40.0, 3000.0, 7.0, 0.0, 1.0]])
+    with pytest.raises(InvalidError, match="a cell for each column"):
+        learnt.read(np.zeros((3, 4)))
+
+
+def test_columns_of_every_type_keep_it():
+    n = 60
+    k = np.arange(n)
+    frame = pd.DataFrame(
+        {
+            "float32": (k % 7).astype(np.float32),
+            "Float64": pd.array(k % 5, dtype="Float64"),
+            "int64": k % 4,
+            "bool": k % 2 == 0,
+            "boolean": pd.array(k % 2 == 0, dtype="boolean"),
+            "string": pd.array(np.where(k % 2, "a", "b"), dtype="string"),
+            "of numbers": pd.Categorical(k % 3),
+            7: k * 0.5,
+        },
+        index=np.zeros(n, int),
+    )
+    memory = Memory(columns=frame, views=2, shards=8)
+    memory.write(frame)
+    assert [c.kind for c in memory.columns] == ["number"] * 3 + ["category"] * 4 + ["number"]
+    gaps = frame.copy()
+    for name in ("float32", "Float64", "boolean", "string", "of numbers", 7):
+        gaps.loc[k % 10 == 3, name] = pd.NA if name != 7 else np.nan
+    filled = memory.read(gaps).x
+    assert filled.notna().all().all() and (filled.dtypes == gaps.dtypes).all()
+    twice = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
+    for call in (memory.read, lambda frame: Memory(columns=frame)):
+        with pytest.raises(InvalidError, match="same name"):
+            call(twice)
+
+
+def test_columns_can_be_stated():
+    columns = columns_of({"a": "number", "b": (5, 2), "c": ["x", "y", "x"], "d": "ignored"})
+    assert [c.kind for c in columns] == ["number", "number", "category", "ignored"] and columns[2].words == ("x", "y")
+    memory = Memory(columns=columns, views=2, shards=8)
+    memory.write(pd.DataFrame({"a": [0.5], "b": [6], "c": ["y"]}))
+    assert memory.sample(4).shape == (4, 3) and "3 columns" in repr(memory)
+    for wrong in ({"a": "nmber"}, {"a": (1, 0)}, [Column("a"), Column("a")], {"a": "ignored"}, {"a": ()}):
+        with pytest.raises(InvalidError):
+            Memory(columns=wrong)
+    with pytest.raises(TypeError):
+        Memory(columns=["a", "b"])
+
+
+def test_a_table_survives_pickling_and_files(learnt, tmp_path):
+    gaps = with_gaps(table(20, seed=6))
+    learnt.save(tmp_path / "t.mem")
+    for twin in (pickle.loads(pickle.dumps(learnt)), Memory.load(tmp_path / "t.mem"), Memory.open(tmp_path / "t.mem")):
+        assert twin.columns == learnt.columns
+        pd.testing.assert_frame_equal(twin.read(gaps).x, learnt.read(gaps).x)
+
+
+def test_strange_names_go_through_the_note():
+    columns = [Column("a=b%\tc\nd", "number", 1e-7, 123456.789), Column("é", "category", 0.5, 1, ("ü\t", "=%41", "\x7f"))]
+    assert Memory(columns=columns, views=2, shards=8).copy().columns == columns
+
+
+def bpcn(*arguments):
+    done = subprocess.run([BPCN, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@with_program
+def test_a_table_of_the_program_opens_here_with_the_columns_that_would_be_found_here(tmp_path):
+    frame = table().drop(columns="id")
+    frame["constant"] = 250.0
+    frame["rare"] = np.where(np.arange(300) == 7, 3.0, 0.0)
+    frame["tiny"] = 1e-9 * np.arange(300)
+    frame["city"] = frame["city"].astype(str)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    bpcn("create", tmp_path / "t.mem", "--like", tmp_path / "t.csv")
+    bpcn("write", tmp_path / "t.mem", tmp_path / "t.csv")
+    with Memory.open(tmp_path / "t.mem") as memory:
+        assert memory.rows == 300
+        assert memory.columns == columns_of(frame)
+        with_gaps(frame).to_csv(tmp_path / "gaps.csv", index=False)
+        gaps = with_gaps(frame)
+        answer = memory.read(gaps).x
+        assert answer.notna().all().all() and (answer["kind"][gaps["kind"].notna()] == frame["kind"][gaps["kind"].notna()]).all()
+    with Memory.open(tmp_path / "t.mem", "r+") as memory:
+        memory.write(frame.iloc[:3])
+    assert '"writes":303' in bpcn("info", tmp_path / "t.mem", "--json").replace(" ", "")
+
+
+@with_program
+def test_a_table_of_this_package_opens_in_the_program(tmp_path):
+    frame = table().drop(columns="id")
+    with Memory.open(tmp_path / "t.mem", "a", columns=frame, views=2, shards=8) as memory:
+        memory.write(frame)
+        gaps = with_gaps(table(40, seed=8)).drop(columns="id")
+        wanted = memory.read(gaps).x
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    bpcn("read", tmp_path / "t.mem", tmp_path / "gaps.csv", "-o", tmp_path / "out.csv")
+    filled = pd.read_csv(tmp_path / "out.csv")
+    assert list(filled.columns) == list(frame.columns)
+    known = gaps["wage"].notna()
+    np.testing.assert_allclose(filled["wage"][known], gaps["wage"][known], rtol=1e-3)
+    assert (filled["kind"] == wanted["kind"]).mean() > 0.9
+
+
+@with_program
+def test_pictures_are_shared_with_the_program(tmp_path):
+    pictures = np.random.default_rng(0).uniform(-1, 1, size=(6, 4, 5, 3)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", np.moveaxis(pictures, -1, 1).reshape(6, 60))
+    bpcn("create", tmp_path / "p.mem", "--image", "5x4x3")
+    bpcn("write", tmp_path / "p.mem", tmp_path / "rows.npy")
+    with Memory.open(tmp_path / "p.mem") as memory:
+        assert memory.shape == (4, 5, 3) and set(memory.read(pictures).verdict) == {"known"}
+    with Memory.open(tmp_path / "q.mem", "a", shape=(4, 5, 3)) as memory:
+        memory.write(pictures)
+    assert "5x4x3" in bpcn("info", tmp_path / "q.mem")
