@@ -53,6 +53,12 @@ FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
 EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/*.c))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
+# The server, with its page and the description of its interface in it as they are. Where its libraries are missing,
+# its objects are empty and bpcn says so.
+SERVER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/page.html.o $(BUILD)/server/openapi.json.o
+SERVER_LIBS = $(shell pkg-config --libs libmicrohttpd jansson 2>/dev/null)
+SERVER_CAN_BE = pkg-config --exists libmicrohttpd jansson
+
 .DELETE_ON_ERROR:
 .PHONY: all
 all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
@@ -60,6 +66,7 @@ all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
 .PHONY: deps
 deps:
 	$(Q)scripts/install-deps build
+	$(Q)scripts/install-deps server || echo "bpcn is built without its server (bpcn serve)" >&2
 
 # What each folder sees besides the public header: a look upwards does not compile.
 SRC := $(LAYERS:%=-Isrc/%)
@@ -73,6 +80,7 @@ $(BUILD)/formats/%: SEES = -Iformats
 $(BUILD)/baselines/%: SEES = -Ibaselines $(SRC)
 $(BUILD)/experiments/%: SEES = -Iexperiments -Ibaselines -Iformats
 $(BUILD)/cli/% $(BUILD)/bench/%: SEES = -Icli -I. -Iexperiments -Ibaselines -Iformats
+$(BUILD)/server/%: SEES = -Iserver -Icli -I. -Iformats
 $(BUILD)/tests/%: SEES = $(SRC) -Icli -Iexperiments -Ibaselines -Iformats -I.
 
 # gcc 12 for aarch64 breaks off at the greatest of some numbers under a condition, when it turns that into vectors
@@ -90,6 +98,16 @@ $(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
 $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
+
+$(BUILD)/server/%.o: server/%.c | deps
+	$(Q)mkdir -p $(@D) && if $(SERVER_CAN_BE); then \
+	    $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@; \
+	else $(CC) -Wa,--noexecstack -x assembler -c /dev/null -o $@; fi
+$(BUILD)/server/%.html.o $(BUILD)/server/%.json.o: EMBED = $(Q)mkdir -p $(@D) && $(LD) -r -b binary -z noexecstack -o $@ $<
+$(BUILD)/server/%.html.o: server/%.html
+	$(EMBED)
+$(BUILD)/server/%.json.o: server/%.json
+	$(EMBED)
 
 # Two files of the same name and function, one of each precision, go into one library without a list of names: all
 # files of a precision become one object in which only its table of operations is global, and the library is one object
@@ -113,13 +131,14 @@ $(SHARED): $(BUILD)/bayespcn.o
 INSIDE := $(PLAIN) $(F64) $(REAL32)
 INSIDE32 := $(PLAIN) $(F32) $(REAL64)
 
-$(BUILD)/bpcn: $(CLI) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
+$(BUILD)/bpcn: $(CLI) $(SERVER) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
+	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) $(SERVER_LIBS)
 
 .PHONY: demo
 demo: $(BUILD)/bpcn ## write 64 pictures, recall them from noise, fragments and after forgetting
 	$(Q)scripts/install-deps demo
 	$(Q)$(BUILD)/bpcn demo
+	@echo "$(BUILD)/bpcn demo --serve shows a memory of them in a browser: http://127.0.0.1:8765/"
 
 .PHONY: bench
 bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
@@ -174,12 +193,30 @@ $(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) -lm
+# The parser of bodies, and what it says its refusals with
+BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/say)
+$(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Iformats -I.
+$(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
+	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
 check: all $(TESTS) $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
+
+# What many clients get of a running server: see the file
+.PHONY: load
+load: $(BUILD)/tests/server/load
+$(BUILD)/tests/server/load: $(BUILD)/tests/server/load.o $(STATIC)
+	$(LINK) $^ $(BLAS_LIBS)
+
+.PHONY: check-page
+check-page: $(BUILD)/bpcn ## the server's page, in a browser
+	$(Q)scripts/install-deps page
+	$(Q)mkdir -p $(BUILD)/page && [ -d $(BUILD)/page/node_modules/axe-core ] || \
+	    npm install --silent --no-save --prefix $(BUILD)/page playwright-core@1 axe-core@4
+	$(Q)node tests/server/check_page.mjs $(BUILD)/bpcn $(BUILD)/page
 
 .PHONY: check-long
 check-long: all $(TESTS) mpi ## crashes, torn writes and numerics at full length
@@ -235,12 +272,14 @@ fuzz: ## libFuzzer on every reader
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) -lm
+$(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
 # ---- many machines: the commands on a folder of memory files, and experiments, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
-MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args columns fading fields folder help input like load memfile output parts parts_read parts_write picture \
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args asking columns fading fields folder help input like load memfile output parts parts_read parts_write picture \
              progress query remark say scores table table_options table_writer trials filling verdict letters cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_info cmd_reproduce)
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps

@@ -7,11 +7,13 @@
 #include "bayespcn.h"
 #include "commands.h"
 #include "formats/formats.h"
+#include "memfile.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PICTURES = 64, SIDE = 28, DIM = SIDE * SIDE, SHOWN = 12, ZOOM = 2 };
 static const char dataset[] = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz";
@@ -147,7 +149,7 @@ static int save_picture(struct demo *d, const char *path)
     return 0;
 }
 
-static int run(struct demo *d, const char *out)
+static int load_pictures(struct demo *d)
 {
     fmt_options options = fmt_options_default();
     fmt_error error;
@@ -161,6 +163,14 @@ static int run(struct demo *d, const char *out)
     }
     if (d->pictures.rows < PICTURES || d->pictures.dim != DIM)
         return complain("the dataset does not hold 64 pictures of 28x28");
+    return 0;
+}
+
+static int run(struct demo *d, const char *out)
+{
+    fmt_error error;
+    if (load_pictures(d) != 0)
+        return 1;
     d->query = calloc(PICTURES * DIM, sizeof *d->query);
     d->answer = calloc(PICTURES * DIM, sizeof *d->answer);
     d->known = calloc(PICTURES * DIM, 1);
@@ -170,17 +180,74 @@ static int run(struct demo *d, const char *out)
     return write_all(d) || recall_all(d) || save_picture(d, out);
 }
 
+/* ---- --serve */
+
+/* A memory file with the pictures, in narrow networks of which there are more than these fill. */
+static int make_file(const struct say *say, const struct demo *d, const char *path)
+{
+    bpcn_options o;
+    fmt_schema schema = {0};
+    fmt_error error;
+    struct memfile file;
+    bpcn_write_row became[PICTURES];
+    size_t written;
+    bpcn_options_default(&o, sizeof o);
+    o.dim = DIM;
+    o.shards = 16;
+    for (size_t l = 0; l < o.layers; l++)
+        o.hidden[l] = 64;
+    if (fields_parse_shape("image", "28x28", &schema, &error) != 0)
+        return complain(error.message);
+    int failed = memfile_create(say, path, &o, &schema, false, 0);
+    fmt_schema_free(&schema);
+    if (failed || memfile_open(say, path, TO_CHANGE, &file) != 0)
+        return 1;
+    failed = memfile_write(&file, d->pictures.data, NULL, PICTURES, became, &written) != BPCN_OK
+                 ? memfile_error(&file)
+                 : memfile_commit(&file);
+    memfile_close(&file);
+    return failed;
+}
+
+/* Until a signal ends it; what was written to it is gone then. */
+static int serve(const struct say *say, struct demo *d, const char *listen)
+{
+    char folder[] = "/tmp/bpcn-demo-XXXXXX", path[64];
+    if (cmd_serve == NULL)
+        return complain("this bpcn was built without its server: libmicrohttpd and jansson were missing");
+    if (load_pictures(d) != 0)
+        return 1;
+    if (mkdtemp(folder) == NULL)
+        return complain("there is no place for a memory file in /tmp");
+    snprintf(path, sizeof path, "%s/demo.mem", folder);
+    char examples[sizeof dataset], address[256],
+        *argv[] = {"serve", path, "--examples", examples, "--listen", address, NULL};
+    memcpy(examples, dataset, sizeof dataset);
+    snprintf(address, sizeof address, "%s", listen);
+    int status = make_file(say, d, path);
+    if (status == 0)
+        status = cmd_serve(6, argv);
+    unlink(path);
+    rmdir(folder);
+    return status;
+}
+
 int cmd_demo(int argc, char **argv)
 {
+    enum { OPT_SERVE = 470, OPT_LISTEN };
+    static const struct option own[] = {
+        {"serve", no_argument, NULL, OPT_SERVE}, {"listen", required_argument, NULL, OPT_LISTEN}, {NULL, 0, NULL, 0}};
     struct demo d = {.random = 20221};
     struct args a;
-    const struct option none = {0};
-    args_begin(&a, argc, argv, &none);
-    while (args_next(&a) != -1)
-        ;
-    if (a.status != -1 || !args_expect(&a, 0, 1, "demo [OUT.png]"))
+    const char *listen = "127.0.0.1:8765";
+    bool served = false;
+    args_begin(&a, argc, argv, own);
+    for (int c; (c = args_next(&a)) != -1; served = true)
+        if (c == OPT_LISTEN)
+            listen = optarg;
+    if (a.status != -1 || !args_expect(&a, 0, served ? 0 : 1, "[OUT.png] | --serve [--listen ADDRESS:PORT]"))
         return a.status;
-    int failed = run(&d, args_count(&a) == 1 ? args_rest(&a)[0] : "demo.png");
+    int failed = served ? serve(&a.say, &d, listen) : run(&d, args_count(&a) == 1 ? args_rest(&a)[0] : "demo.png");
     fmt_table_free(&d.pictures);
     fmt_grid_free(&d.grid);
     bpcn_memory_free(d.memory);

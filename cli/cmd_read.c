@@ -1,6 +1,7 @@
 /* bpcn read: recalls rows from fragments or noisy copies. bpcn score: only asks how familiar they
    are. Both give a verdict on every row. */
 #include "args.h"
+#include "asking.h"
 #include "commands.h"
 #include "input.h"
 #include "memfile.h"
@@ -21,7 +22,6 @@ enum {
     OPT_SHARDS_READ,
     OPT_WRITE,
     OPT_ALARM,
-    CHUNK = 256,
     CHUNK_BYTES = 64 << 20
 }; /* rows of one call of the library, at most */
 
@@ -258,56 +258,13 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
 
 /* ---- the work */
 
-/* Rows that are not known under noise may be known just as they stand: then that is the answer. Where the noise was
-   given, those that have less of it. */
-static bpcn_status ask_again(const struct reading *r, const struct query *query, size_t first, size_t rows,
-                             bpcn_read_info *info, float *answers)
-{
-    size_t dim = r->file.remark.fields.dim, bytes = dim * sizeof *answers, count = 0, at[CHUNK];
-    bpcn_read_info exact[CHUNK];
-    bpcn_read_options o;
-    bpcn_read_options_default(&o, sizeof o);
-    o.noise = 0;
-    o.shards = r->ask;
-    for (size_t i = 0; i < rows; i++)
-        if (info[i].verdict == BPCN_CANNOT_TELL || (query->noise < 0 && info[i].verdict != BPCN_KNOWN))
-            at[count++] = i;
-    if (count == 0)
-        return BPCN_OK;
-    float *x = malloc(count * bytes);
-    unsigned char *known = malloc(count * dim);
-    for (size_t i = 0; x != NULL && i < count; i++)
-        memcpy(x + i * dim, query->x + (first + at[i]) * dim, bytes);
-    if (known != NULL)
-        memset(known, 1, count * dim);
-    bpcn_status status = x && known ? memfile_read(&r->file, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
-    for (size_t i = 0; i < count && status == BPCN_OK; i++) {
-        if (exact[i].verdict != BPCN_KNOWN)
-            continue;
-        info[at[i]] = exact[i];
-        memcpy(answers + at[i] * dim, x + i * dim, bytes);
-    }
-    free(x);
-    free(known);
-    return status;
-}
-
 static int read_chunk(struct reading *r, const struct batch *batch, const struct query *query, size_t first,
                       size_t rows, bpcn_read_info *info, double *typicality, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
-    bpcn_read_options o;
-    bpcn_read_options_default(&o, sizeof o);
-    o.shards = r->ask;
-    /* a whole row to be scored is meant as it stands; one to be read may be noisy */
-    bool masked = !query->all_known || (r->score && query->noise < 0);
-    if (masked && fmt_schema_is_table(&r->file.remark.fields))
-        o.objective = BPCN_OBJECTIVE_MARGINAL; /* rows to come are likelier asked for than rows that were */
-    o.noise = masked ? fmax(0, query->noise) : query->noise; /* what is said to be known is known */
-    bpcn_status status = memfile_read(&r->file, query->x + first * dim, masked ? query->known + first * dim : NULL,
-                                      rows, &o, answers, info);
-    if (status == BPCN_OK && !masked && query->noise != 0)
-        status = ask_again(r, query, first, rows, info, answers);
+    struct asking how = {.noise = query->noise, .shards = r->ask, .score = r->score};
+    bpcn_status status = ask(&r->file, &how, query->x + first * dim,
+                             query->all_known ? NULL : query->known + first * dim, rows, answers, info);
     for (size_t i = 0; i < rows; i++)
         typicality[i] = -1;
     if (status == BPCN_OK && r->score)
@@ -340,8 +297,8 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
                      size_t most, float *answers)
 {
     size_t dim = r->file.remark.fields.dim;
-    bpcn_read_info info[CHUNK];
-    double familiarity[CHUNK], typicality[CHUNK];
+    bpcn_read_info info[ASK_MOST];
+    double familiarity[ASK_MOST], typicality[ASK_MOST];
     for (size_t first = 0; first < batch->rows; first += most) {
         size_t rows = batch->rows - first < most ? batch->rows - first : most;
         if (interrupted())
@@ -380,7 +337,7 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
 static size_t rows_at_once(const struct reading *r, const struct batch *batch)
 {
     size_t fit = CHUNK_BYTES / (r->file.remark.fields.dim * sizeof(float));
-    size_t most = fit < 1 || r->write ? 1 : fit < CHUNK ? fit : CHUNK;
+    size_t most = fit < 1 || r->write ? 1 : fit < ASK_MOST ? fit : ASK_MOST;
     return batch->rows < most ? batch->rows : most;
 }
 
@@ -498,7 +455,7 @@ static int open_and_run(struct args *a, struct reading *r)
     return status;
 }
 
-static int ask(int argc, char **argv, bool score)
+static int read_or_score(int argc, char **argv, bool score)
 {
     static const struct option of_read[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE}, {NULL, 0, NULL, 0}};
     static const struct option of_score[] = {{"output", required_argument, NULL, 'o'},
@@ -536,10 +493,10 @@ static int ask(int argc, char **argv, bool score)
 
 int cmd_read(int argc, char **argv)
 {
-    return ask(argc, argv, false);
+    return read_or_score(argc, argv, false);
 }
 
 int cmd_score(int argc, char **argv)
 {
-    return ask(argc, argv, true);
+    return read_or_score(argc, argv, true);
 }

@@ -72,37 +72,39 @@ void columns_tell(const struct say *say, const fmt_schema *s, const fmt_words *r
     }
 }
 
-static void json_column(const fmt_column *c)
+static void json_column(FILE *out, const fmt_column *c)
 {
     static const char *const kinds[] = {"number", "category", "picture", "vector"};
-    fputs("{\"name\":", stdout);
-    json_string(stdout, c->name);
-    printf(",\"kind\":\"%s\",\"entries\":%zu", kinds[c->kind], c->size);
+    fputs("{\"name\":", out);
+    json_string(out, c->name);
+    fprintf(out, ",\"kind\":\"%s\",\"entries\":%zu", kinds[c->kind], c->size);
     if (fmt_column_in_table(c))
-        printf(",\"centre\":%.15g,\"scale\":%.15g", c->centre, c->scale);
+        fprintf(out, ",\"centre\":%.15g,\"scale\":%.15g", c->centre, c->scale);
+    if (c->kind == FMT_PICTURE)
+        fprintf(out, ",\"width\":%zu,\"height\":%zu,\"channels\":%zu", c->width, c->height, c->channels);
     for (size_t k = 0; k < c->words.count; k++) {
-        fputs(k ? "," : ",\"words\":[", stdout);
-        json_string(stdout, c->words.word[k]);
+        fputs(k ? "," : ",\"words\":[", out);
+        json_string(out, c->words.word[k]);
     }
-    fputs(c->words.count ? "]}" : "}", stdout);
+    fputs(c->words.count ? "]}" : "}", out);
 }
 
-void columns_json(const fmt_schema *s, const fmt_words *reasons)
+void columns_json(FILE *out, const fmt_schema *s, const fmt_words *reasons)
 {
-    fputs("\"columns\":[", stdout);
+    fputs("\"columns\":[", out);
     for (size_t i = 0; i < s->count; i++) {
-        fputs(i ? "," : "", stdout);
-        json_column(&s->column[i]);
+        fputs(i ? "," : "", out);
+        json_column(out, &s->column[i]);
     }
-    fputs("],\"ignored\":[", stdout);
+    fputs("],\"ignored\":[", out);
     for (size_t i = 0; i < s->ignored_count; i++) {
-        fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-        json_string(stdout, s->ignored[i].name);
+        fputs(i ? ",{\"name\":" : "{\"name\":", out);
+        json_string(out, s->ignored[i].name);
         if (reasons != NULL) {
-            fputs(",\"reason\":", stdout);
-            json_string(stdout, reasons->word[i]);
+            fputs(",\"reason\":", out);
+            json_string(out, reasons->word[i]);
         }
-        putchar('}');
+        putc('}', out);
     }
-    putchar(']');
+    putc(']', out);
 }

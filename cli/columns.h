@@ -8,7 +8,7 @@
 /* One line a column. reasons: why the ignored ones are, or NULL. */
 void columns_tell(const struct say *say, const fmt_schema *schema, const fmt_words *reasons);
 
-/* "columns":[...],"ignored":[...] on standard output. */
-void columns_json(const fmt_schema *schema, const fmt_words *reasons);
+/* "columns":[...],"ignored":[...] */
+void columns_json(FILE *out, const fmt_schema *schema, const fmt_words *reasons);
 
 #endif

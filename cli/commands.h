@@ -20,6 +20,8 @@ int cmd_eval(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
+/* Not there where the libraries of the server were missing. */
+__attribute__((weak)) int cmd_serve(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 #endif

@@ -114,7 +114,7 @@ void like_tell(const struct say *say, const struct like *like)
     const fmt_inference *f = &like->found;
     if (say->json) {
         printf(",\"rows_seen\":%zu,\"header\":%s,", f->rows, f->header ? "true" : "false");
-        columns_json(&f->schema, &f->reason);
+        columns_json(stdout, &f->schema, &f->reason);
         return;
     }
     say_result(say, "columns of %s, by its first %zu row%s%s:\n", like->path, f->rows, f->rows == 1 ? "" : "s",

@@ -21,6 +21,12 @@ static int unknown_command(const char *name)
     return say_usage(&say, "unknown command '%s'", name);
 }
 
+static int missing_command(const char *name)
+{
+    struct say say = say_default(name);
+    return say_error(&say, "this bpcn was built without its server: libmicrohttpd and jansson were missing");
+}
+
 static int version(void)
 {
     struct say say = say_default(NULL);
@@ -41,5 +47,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return cmd_help(1, argv + 1);
     const struct command *command = find_command(argv[1]);
-    return command != NULL ? exit_status(command->run(argc - 1, argv + 1)) : unknown_command(argv[1]);
+    if (command == NULL)
+        return unknown_command(argv[1]);
+    return command->run != NULL ? exit_status(command->run(argc - 1, argv + 1)) : missing_command(argv[1]);
 }

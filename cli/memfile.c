@@ -196,7 +196,7 @@ void memfile_close(struct memfile *file)
     fmt_schema_free(&file->remark.fields);
 }
 
-static int make_durable(struct memfile *file)
+int memfile_sync(struct memfile *file)
 {
     int status = parts_sync(file->folder, fresh(file));
     file->synced = seconds_now();
@@ -208,12 +208,12 @@ int memfile_commit(struct memfile *file)
     bpcn_status status = put_remark(file->folder->part[0].memory, &file->remark);
     if (status != BPCN_OK)
         return memfile_refuse(file->say, file->path, status);
-    return make_durable(file);
+    return memfile_sync(file);
 }
 
 int memfile_breathe(struct memfile *file)
 {
-    return seconds_now() - file->synced < seconds_between_syncs ? 0 : make_durable(file);
+    return seconds_now() - file->synced < seconds_between_syncs ? 0 : memfile_sync(file);
 }
 
 /* ---- what is done with it */

@@ -65,6 +65,9 @@ void memfile_tell_dropped(const struct say *say, const char *path, uint64_t byte
 /* Makes sure that everything so far, the remark too, is on disk. */
 int memfile_commit(struct memfile *file);
 
+/* The same without the remark. */
+int memfile_sync(struct memfile *file);
+
 /* Between rows: makes changes durable now and then, so that little is lost when power fails. */
 int memfile_breathe(struct memfile *file);
 

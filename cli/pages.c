@@ -106,6 +106,21 @@ static const char fill_page[] =
     "\n  bpcn create t.mem --like table.csv && bpcn write t.mem table.csv\n"
     "  bpcn fill t.mem gaps.csv -o filled.csv\n";
 
+static const char serve_page[] =
+    "      --listen A:P          address and port (127.0.0.1:8765; port 0: a free one)\n"
+    "      --token TEXT          that requests must carry; --token-file FILE: its first line. Needed to\n"
+    "                            listen beyond this machine\n"
+    "      --allow-host H:P      a name that requests may call the server by\n"
+    "      --allow-origin O      pages from there may ask\n"
+    "      --read-only           no writes, forgets and deletes\n"
+    "      --examples INPUT      up to 256 rows for the page to show and play with\n"
+    "      --max-body BYTES      of a request (67108864); --max-rows N: of a request (4096)\n"
+    "      --max-connections N   (128); --queue N: requests that may wait (256)\n"
+    "      --batch N             rows that are read together (256); --gather MS: that a read waits for\n"
+    "                            others at most (1)\n"
+    "      --timeout S           without a byte (30); a request may take twice that to arrive\n" COMMON
+    "\nSIGTERM and Ctrl-C end it when what has begun is answered and on disk.\n";
+
 static const char own_page[] = "The command with --help prints its options.\n";
 
 const struct command commands[] = {
@@ -139,8 +154,12 @@ const struct command commands[] = {
      "Reads and writes against what this machine can do at most and against the paper's schedule, and how cost\n"
      "grows; under five minutes. Speeds are ratios within one run.\n"
      "      --data-dir DIR    real images instead of smooth random ones\n" COMMON},
-    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png]",
-     "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"},
+    {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png] | --serve [--listen 127.0.0.1:8765]",
+     "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"
+     "      --serve       rather serves a memory of these pictures, to look at in a browser, until Ctrl-C\n"
+     "      --listen A:P  where (127.0.0.1:8765)\n"},
+    {"serve", cmd_serve, "a memory over HTTP, with a page to look at it", "MEM [--listen 127.0.0.1:8765] [OPTIONS]",
+     serve_page},
     {"help", cmd_help, "this, or the page of a command", "[COMMAND]", ""},
 };
 

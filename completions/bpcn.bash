@@ -10,7 +10,7 @@ _bpcn() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check recover compact export import eval
-            reproduce bench demo help --version --help' -- "$current"))
+            reproduce bench demo serve help --version --help' -- "$current"))
         return
     fi
     case $previous in
@@ -21,7 +21,8 @@ _bpcn() {
         --forget) COMPREPLY=($(compgen -W 'auto' -- "$current")); return ;;
         --hide) COMPREPLY=($(compgen -W 'right:0.25 left:0.25 top:0.25 bottom:0.25 center:0.25 random:0.5' -- "$current")); return ;;
         --column | --ignore | --missing | --image | --dim | --fields | --hidden | --capacity | --shards | --shard-rows | --shards-read | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
-            --member | --known | --noise | --assume-noise | --only | --refuse-below | --beta | --times | --number | -n) return ;;
+            --member | --known | --noise | --assume-noise | --only | --refuse-below | --beta | --times | --number | -n | \
+            --listen | --token | --allow-host | --allow-origin | --max-body | --max-rows | --max-connections | --queue | --batch | --gather | --timeout) return ;;
     esac
     case $command in
         create) options="--like --column --ignore --missing --image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
@@ -35,8 +36,11 @@ _bpcn() {
         sample) options="--number --seed $outputs" ;;
         info) options="--measure --header" ;;
         import) options="--force" ;;
+        serve) options="--listen --token --token-file --allow-host --allow-origin --read-only --examples --max-body --max-rows
+            --max-connections --queue --batch --gather --timeout" ;;
+        demo) options="--serve --listen" ;;
         help) COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check recover compact export import eval
-            reproduce bench demo' -- "$current")); return ;;
+            reproduce bench demo serve' -- "$current")); return ;;
     esac
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "$options $common" -- "$current"))

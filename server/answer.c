@@ -1,0 +1,247 @@
+/* Answers in JSON and in the formats that rows have. */
+#include "answer.h"
+
+#include "columns.h"
+#include "filling.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows in JSON */
+
+static void put_list(FILE *out, const float *x, size_t count)
+{
+    putc('[', out);
+    for (size_t j = 0; j < count; j++) {
+        fputs(j ? "," : "", out);
+        json_number(out, (double)x[j]);
+    }
+    putc(']', out);
+}
+
+/* A column's value, or how unsure it is. */
+static void put_value(FILE *out, const fmt_column *c, const float *x, const float *spread)
+{
+    if (spread != NULL && fmt_column_in_table(c))
+        json_number(out, cell_spread(c, x + c->offset, spread + c->offset));
+    else if (c->kind == FMT_NUMBER)
+        json_number(out, fmt_decode_value(c, x + c->offset));
+    else if (c->kind == FMT_CATEGORY)
+        json_string(out, c->words.word[(size_t)fmt_decode_value(c, x + c->offset)]);
+    else
+        put_list(out, (spread ? spread : x) + c->offset, c->size);
+}
+
+static void put_named(FILE *out, const fmt_schema *schema, const float *x, const float *spread)
+{
+    putc('{', out);
+    for (size_t k = 0; k < schema->count; k++) {
+        fputs(k ? "," : "", out);
+        json_string(out, schema->column[k].name);
+        putc(':', out);
+        put_value(out, &schema->column[k], x, spread);
+    }
+    putc('}', out);
+}
+
+/* The rows, or their spreads. */
+static void put_rows(FILE *out, const fmt_schema *schema, const float *x, const float *spread, size_t rows, bool named)
+{
+    for (size_t i = 0; i < rows; i++) {
+        size_t at = i * schema->dim;
+        fputs(i ? ",\n" : "[", out);
+        if (named)
+            put_named(out, schema, x + at, spread ? spread + at : NULL);
+        else
+            put_list(out, (spread ? spread : x) + at, schema->dim);
+    }
+    fputs(rows ? "]" : "[]", out);
+}
+
+/* ---- what is known of them */
+
+static void put(FILE *out, const char *name, double value)
+{
+    fprintf(out, "\"%s\":", name);
+    json_number(out, value);
+    putc(',', out);
+}
+
+static void put_read(FILE *out, const bpcn_read_info *info, const double *typicality)
+{
+    putc('{', out);
+    put(out, "familiarity", info->familiarity);
+    fprintf(out, "\"verdict\":\"%s\",", bpcn_verdict_name(info->verdict));
+    put(out, "energy", info->energy);
+    put(out, "log_density", info->log_density);
+    if (typicality != NULL && *typicality >= 0)
+        put(out, "typicality", *typicality);
+    put(out, "noise", info->noise);
+    put(out, "residual", info->residual);
+    put(out, "variance", info->variance);
+    fprintf(out, "\"known\":%" PRIu64 ",\"evaluations\":%" PRIu64 ",\"shard\":%" PRIu64 ",\"converged\":%s}",
+            info->known, info->evaluations, info->shard, info->converged ? "true" : "false");
+}
+
+static void put_write(FILE *out, const bpcn_write_row *row)
+{
+    putc('{', out);
+    put(out, "familiarity", row->familiarity);
+    fprintf(out, "\"verdict\":\"%s\",", bpcn_verdict_name(row->verdict));
+    put(out, "energy", row->energy);
+    if (row->typicality >= 0)
+        put(out, "typicality", row->typicality);
+    fprintf(out, "\"evaluations\":%" PRIu64 ",\"shard\":%" PRIu64 "}", row->evaluations, row->shard);
+}
+
+static void put_reads(FILE *out, const struct job *job)
+{
+    fputs("\"info\":[", out);
+    for (size_t i = 0; i < job->rows; i++) {
+        fputs(i ? ",\n" : "", out);
+        put_read(out, &job->info[i], job->typicality ? &job->typicality[i] : NULL);
+    }
+    putc(']', out);
+}
+
+/* ---- whole answers */
+
+static FILE *begin(struct answer *a, const char *type)
+{
+    *a = (struct answer){.status = 200, .type = type};
+    return open_memstream(&a->bytes, &a->size);
+}
+
+static void end(struct answer *a, FILE *out, bool good)
+{
+    if (out != NULL && (fclose(out) != 0 || !good)) {
+        free(a->bytes);
+        a->bytes = NULL;
+    }
+}
+
+static void rows_as_json(struct answer *a, const fmt_schema *schema, const struct job *job, bool named)
+{
+    FILE *out = begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fputs("{\"rows\":", out);
+    put_rows(out, schema, job->answers, NULL, job->rows, named);
+    if (job->spread != NULL) {
+        fputs(",\n\"spread\":", out);
+        put_rows(out, schema, job->answers, job->spread, job->rows, named);
+    }
+    if (job->info != NULL) {
+        fputs(",\n", out);
+        put_reads(out, job);
+    }
+    fputs("}\n", out);
+    end(a, out, true);
+}
+
+static void tell_familiarity(struct answer *a, const struct job *job)
+{
+    size_t used = 0;
+    for (size_t i = 0; job->info != NULL && i < job->rows && used + 16 < sizeof a->familiarity; i++)
+        used += (size_t)snprintf(a->familiarity + used, sizeof a->familiarity - used, "%s%.4f", i ? "," : "",
+                                 job->info[i].familiarity);
+}
+
+void answer_rows(struct answer *a, const fmt_schema *schema, const struct job *job, bool named, enum content content)
+{
+    static const char *const types[] = {"", "application/octet-stream", "application/x-npy", "image/png"};
+    static const fmt_kind kinds[] = {FMT_ANY, FMT_RAW, FMT_NPY, FMT_PNG};
+    const fmt_column *picture = fmt_schema_picture(schema);
+    if (content == CONTENT_JSON || content > CONTENT_PNG || (content == CONTENT_PNG && picture == NULL)) {
+        rows_as_json(a, schema, job, named);
+        return;
+    }
+    fmt_table t = {.rows = job->rows, .dim = schema->dim, .data = job->answers};
+    if (content == CONTENT_PNG)
+        t = (fmt_table){
+            1, picture->size, picture->height, picture->width, picture->channels, job->answers + picture->offset, NULL};
+    FILE *out = begin(a, types[content]);
+    if (out == NULL)
+        return;
+    bool good = fmt_write_stream(out, "the answer", kinds[content], &t, NULL) == FMT_OK;
+    end(a, out, good);
+    tell_familiarity(a, job);
+}
+
+void answer_scores(struct answer *a, const struct job *job)
+{
+    FILE *out = begin(a, "application/json");
+    if (out == NULL)
+        return;
+    putc('{', out);
+    put_reads(out, job);
+    fputs("}\n", out);
+    end(a, out, true);
+}
+
+void answer_writes(struct answer *a, const struct job *job)
+{
+    FILE *out = begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fprintf(out, "{\"written\":%zu,\"info\":[", job->done);
+    for (size_t i = 0; i < job->done; i++) {
+        fputs(i ? ",\n" : "", out);
+        put_write(out, &job->became[i]);
+    }
+    fputs("]}\n", out);
+    end(a, out, true);
+}
+
+void answer_count(struct answer *a, const char *name, uint64_t count)
+{
+    FILE *out = begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fprintf(out, "{\"%s\":%" PRIu64 "}\n", name, count);
+    end(a, out, true);
+}
+
+/* ---- /v1/info */
+
+static void put_network(FILE *out, const bpcn_options *o)
+{
+    fputs("\"network\":{\"hidden\":[", out);
+    for (size_t l = 0; l < o->layers; l++)
+        fprintf(out, "%s%zu", l ? "," : "", o->hidden[l]);
+    fprintf(out, "],\"activation\":\"%s\",\"particles\":%zu},\n", bpcn_activation_name(o->activation), o->particles);
+}
+
+static void put_shards(FILE *out, const bpcn_options *o, const struct state *s)
+{
+    static const char *const words[] = {"blur", "recycle", "refuse"};
+    fprintf(out, "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\",\"rows\":[",
+            o->shards, s->stats.shards, s->stats.open_shard, o->shard_rows, words[o->when_full]);
+    for (size_t k = 0; k < s->shards; k++)
+        fprintf(out, "%s%" PRIu64, k ? "," : "", s->rows[k]);
+    fputs("]},\n", out);
+}
+
+void answer_info(struct answer *a, const struct memfile *file, const struct state *s, const struct settings *settings,
+                 size_t examples)
+{
+    bpcn_options o;
+    FILE *out = begin(a, "application/json");
+    if (out == NULL)
+        return;
+    memfile_options(file, &o);
+    fprintf(out, "{\"version\":\"%s\",\"entries\":%zu,\n", bpcn_version(), o.dim);
+    columns_json(out, &file->remark.fields, NULL);
+    fputs(",\n", out);
+    put_network(out, &o);
+    put_shards(out, &o, s);
+    fprintf(out,
+            "\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"bytes_most\":%zu,",
+            s->stats.writes, s->stats.forgets, s->stats.deletes, s->stats.bytes, s->stats.bytes_most);
+    put(out, "fullness", s->fullness < 0 ? 0 : s->fullness);
+    fprintf(out, "\"kernels\":\"%s\",\n\"read_only\":%s,\"examples\":%zu,\"limits\":{\"body\":%zu,\"rows\":%zu}}\n",
+            s->stats.kernels ? s->stats.kernels : "", settings->read_only ? "true" : "false", examples,
+            settings->most_body, settings->most_rows);
+    end(a, out, true);
+}

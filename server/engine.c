@@ -1,0 +1,443 @@
+/* Queues, turns and batches. */
+#include "engine.h"
+
+#include "asking.h"
+#include "parts.h"
+#include "preview.h"
+#include "progress.h"
+#include "trials.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct queue {
+    struct job *first, **last;
+    size_t count;
+};
+
+struct engine {
+    struct memfile *file;
+    const struct settings *settings;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t arrived, finished;
+    struct queue looks, changes;
+    struct queue unsynced; /* changes that are made and wait to be on disk */
+    bool stopping;
+    int connections;
+    struct state state;
+    /* the thread's own */
+    uint64_t made, measured; /* changes of the memory so far, and when its fullness was measured */
+    struct preview preview;
+    size_t dim, room; /* rows that are read together */
+    float *x, *answers, *spread;
+    unsigned char *known;
+    bpcn_read_info *info;
+};
+
+static bool is_change(const struct job *job)
+{
+    return job->kind >= JOB_WRITE;
+}
+
+static void queue_add(struct queue *q, struct job *job)
+{
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    q->count++;
+}
+
+static void queue_remove(struct queue *q, struct job *job)
+{
+    struct job **at = &q->first;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    if (*at == NULL)
+        q->last = at;
+    q->count--;
+}
+
+static size_t waiting(const struct engine *e)
+{
+    return e->looks.count + e->changes.count + e->unsynced.count;
+}
+
+static void fail(struct job *job, bpcn_status status, const char *why)
+{
+    job->status = status;
+    snprintf(job->why, sizeof job->why, "%s", why);
+}
+
+/* ---- looks */
+
+/* Whether two jobs can be read in one call. */
+static bool goes_with(const struct job *a, const struct job *b)
+{
+    return a->kind == b->kind && (a->known == NULL) == (b->known == NULL) && a->noise == b->noise &&
+           a->forgotten == b->forgotten && a->shards == b->shards && (a->spread == NULL) == (b->spread == NULL);
+}
+
+static size_t rows_left(const struct job *job)
+{
+    return job->rows - job->done;
+}
+
+static bool is_read(const struct job *job)
+{
+    return job->kind == JOB_READ || job->kind == JOB_SCORE;
+}
+
+/* Rows that wait to be read together with the first, and how many jobs want that. */
+static size_t rows_together(const struct engine *e, size_t *jobs)
+{
+    size_t rows = 0;
+    *jobs = 0;
+    for (const struct job *j = e->looks.first; j != NULL; j = j->next)
+        if (goes_with(j, e->looks.first)) {
+            rows += rows_left(j);
+            ++*jobs;
+        }
+    return rows;
+}
+
+/* Until a batch is full, everyone who is connected has asked, or the first has waited long enough. */
+static void wait_for_others(struct engine *e)
+{
+    double until = e->looks.first->arrived + e->settings->gather;
+    struct timespec when = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
+    size_t jobs;
+    while (!e->stopping && rows_together(e, &jobs) < e->room && waiting(e) < (size_t)e->connections)
+        if (pthread_cond_timedwait(&e->arrived, &e->lock, &when) == ETIMEDOUT)
+            break;
+}
+
+/* Reads `rows` rows of the engine's; the sentence of a failure goes to `job`. */
+static bpcn_status read_rows(struct engine *e, struct job *job, const float *x, const unsigned char *known, size_t rows,
+                             float *answers, float *spread, bpcn_read_info *info)
+{
+    const struct memfile *file = e->file;
+    bpcn_status status = BPCN_OK;
+    struct asking how = {.noise = job->noise, .shards = job->shards, .score = job->kind == JOB_SCORE, .spread = spread};
+    if (job->forgotten > 0)
+        file = preview_of(&e->preview, file, job->forgotten, e->made, &status, job->why, sizeof job->why);
+    if (file == NULL)
+        return status;
+    status = ask(file, &how, x, known, rows, answers, info);
+    if (status != BPCN_OK)
+        fail(job, status, memfile_why(file));
+    return status;
+}
+
+/* One row after the other from the jobs to the batch, as far as there is room; how many, and of how many jobs. */
+static size_t gather(struct engine *e, size_t take[], struct job *jobs[], size_t *count)
+{
+    size_t rows = 0;
+    struct job *first = e->looks.first;
+    *count = 0;
+    for (struct job *j = first; j != NULL && rows < e->room; j = j->next) {
+        if (!goes_with(j, first))
+            continue;
+        size_t n = rows_left(j) < e->room - rows ? rows_left(j) : e->room - rows;
+        memcpy(e->x + rows * e->dim, j->x + j->done * e->dim, n * e->dim * sizeof *e->x);
+        if (j->known != NULL)
+            memcpy(e->known + rows * e->dim, j->known + j->done * e->dim, n * e->dim);
+        take[*count] = n;
+        jobs[(*count)++] = j;
+        rows += n;
+    }
+    return rows;
+}
+
+/* n rows of the batch, from `at` on, are the next of the job. */
+static void hand_back(const struct engine *e, struct job *job, size_t at, size_t n)
+{
+    if (job->answers != NULL)
+        memcpy(job->answers + job->done * e->dim, e->answers + at * e->dim, n * e->dim * sizeof *e->answers);
+    if (job->spread != NULL)
+        memcpy(job->spread + job->done * e->dim, e->spread + at * e->dim, n * e->dim * sizeof *e->spread);
+    memcpy(job->info + job->done, e->info + at, n * sizeof *e->info);
+    job->done += n;
+}
+
+static void add_typicality(const struct engine *e, struct job *job)
+{
+    bool told =
+        job->forgotten == 0 && memfile_typicality(e->file, job->x, job->known, job->rows, job->typicality) == BPCN_OK;
+    for (size_t i = 0; i < job->rows && !told; i++)
+        job->typicality[i] = -1;
+}
+
+/* The rows of one job alone, after the batch has failed: so that nobody suffers for another's rows. */
+static void read_alone(struct engine *e, struct job *job, size_t rows)
+{
+    size_t at = job->done * e->dim;
+    if (read_rows(e, job, job->x + at, job->known ? job->known + at : NULL, rows, e->answers,
+                  job->spread ? e->spread : NULL, e->info) == BPCN_OK)
+        hand_back(e, job, 0, rows);
+}
+
+static void read_batch(struct engine *e, struct job *jobs[], const size_t take[], size_t count, size_t rows)
+{
+    struct job *first = jobs[0];
+    bpcn_status status = read_rows(e, first, e->x, first->known ? e->known : NULL, rows, e->answers,
+                                   first->spread ? e->spread : NULL, e->info);
+    if (status != BPCN_OK)
+        first->status = BPCN_OK;
+    for (size_t i = 0, at = 0; i < count; at += take[i++])
+        if (status == BPCN_OK)
+            hand_back(e, jobs[i], at, take[i]);
+        else if (count > 1)
+            read_alone(e, jobs[i], take[i]);
+        else
+            jobs[i]->status = status;
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i]->typicality != NULL && jobs[i]->done == jobs[i]->rows)
+            add_typicality(e, jobs[i]);
+}
+
+static void look(struct engine *e)
+{
+    struct state s = {.stats.size = sizeof s.stats, .fullness = e->state.fullness};
+    bpcn_options options;
+    memfile_options(e->file, &options);
+    if (memfile_stats(e->file, &s.stats) != BPCN_OK)
+        return;
+    if (e->measured != e->made)
+        s.fullness = memfile_fullness(e->file);
+    e->measured = e->made;
+    s.rows = parts_rows(e->file->folder);
+    s.shards = s.rows != NULL ? options.shards : 0;
+    pthread_mutex_lock(&e->lock);
+    s.batches = e->state.batches;
+    free(e->state.rows);
+    e->state = s;
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void do_other_look(struct engine *e, struct job *job)
+{
+    if (job->kind == JOB_LOOK)
+        look(e);
+    else if ((job->status = memfile_sample(e->file, job->rows, job->draw, job->answers)) != BPCN_OK)
+        fail(job, job->status, memfile_why(e->file));
+    job->done = job->rows;
+}
+
+/* ---- changes */
+
+/* One row, or the whole of a forgetting. */
+static void change_a_little(struct engine *e, struct job *job)
+{
+    size_t written = 0, at = job->done * e->dim;
+    const unsigned char *known = job->known ? job->known + at : NULL;
+    if (known != NULL && memchr(known, 0, e->dim) == NULL)
+        known = NULL;
+    e->made++;
+    if (job->kind == JOB_WRITE)
+        job->status = trials_write(e->file, job->x + at, known, 1, &job->became[job->done], &written);
+    else if (job->kind == JOB_DELETE)
+        job->status = memfile_delete(e->file, job->x + at);
+    else
+        job->status = memfile_forget(e->file, job->beta);
+    if (job->status == BPCN_OK)
+        job->done++;
+    else
+        fail(job, job->status, memfile_why(e->file));
+}
+
+/* ---- the thread */
+
+static bool is_complete(const struct job *job)
+{
+    return job->status != BPCN_OK || job->done >= job->rows;
+}
+
+static void finish(struct engine *e, struct queue *q, struct job *job)
+{
+    queue_remove(q, job);
+    job->finished = true;
+    pthread_cond_broadcast(&e->finished);
+}
+
+/* These are called, and return, with the lock held. */
+static void turn_of_looks(struct engine *e)
+{
+    enum { JOBS_MOST = 1024 };
+    struct job *jobs[JOBS_MOST];
+    size_t take[JOBS_MOST], count = 1, rows = 0;
+    jobs[0] = e->looks.first;
+    if (is_read(jobs[0])) {
+        wait_for_others(e);
+        rows = gather(e, take, jobs, &count);
+        e->state.batches++;
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (is_read(jobs[0]))
+        read_batch(e, jobs, take, count, rows);
+    else
+        do_other_look(e, jobs[0]);
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < count; i++)
+        if (is_complete(jobs[i]))
+            finish(e, &e->looks, jobs[i]);
+}
+
+/* Several changes share a sync: one that waits for it waits until nothing else is to be changed, others are as many as
+   a sync is worth, or it has waited for 20 ms. */
+static bool sync_is_due(const struct engine *e)
+{
+    enum { TOGETHER = 32 };
+    return e->unsynced.first != NULL && (e->changes.first == NULL || e->unsynced.count >= TOGETHER ||
+                                         seconds_now() - e->unsynced.first->arrived > 0.02);
+}
+
+static void turn_of_sync(struct engine *e)
+{
+    pthread_mutex_unlock(&e->lock);
+    bool failed = memfile_sync(e->file) != 0;
+    pthread_mutex_lock(&e->lock);
+    while (e->unsynced.first != NULL) {
+        if (failed)
+            fail(e->unsynced.first, BPCN_IO, memfile_why(e->file));
+        finish(e, &e->unsynced, e->unsynced.first);
+    }
+}
+
+static void turn_of_changes(struct engine *e)
+{
+    struct job *job = e->changes.first;
+    pthread_mutex_unlock(&e->lock);
+    change_a_little(e, job);
+    pthread_mutex_lock(&e->lock);
+    if (!is_complete(job))
+        return;
+    queue_remove(&e->changes, job);
+    job->arrived = seconds_now();
+    queue_add(&e->unsynced, job);
+}
+
+static void *engine_thread(void *arg)
+{
+    struct engine *e = arg;
+    pthread_mutex_lock(&e->lock);
+    for (;;) {
+        while (waiting(e) == 0 && !e->stopping)
+            pthread_cond_wait(&e->arrived, &e->lock);
+        if (waiting(e) == 0)
+            break;
+        if (e->looks.first != NULL)
+            turn_of_looks(e);
+        if (sync_is_due(e))
+            turn_of_sync(e);
+        else if (e->changes.first != NULL)
+            turn_of_changes(e);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return NULL;
+}
+
+/* ---- from outside */
+
+static void engine_free(struct engine *e)
+{
+    preview_drop(&e->preview);
+    free(e->x);
+    free(e->answers);
+    free(e->spread);
+    free(e->known);
+    free(e->info);
+    free(e->state.rows);
+    free(e);
+}
+
+struct engine *engine_start(struct memfile *file, const struct settings *settings)
+{
+    struct engine *e = calloc(1, sizeof *e);
+    pthread_condattr_t clock;
+    if (e == NULL)
+        return NULL;
+    *e = (struct engine){.file = file, .settings = settings, .dim = file->remark.fields.dim, .made = 1};
+    e->room = settings->batch;
+    e->looks.last = &e->looks.first;
+    e->changes.last = &e->changes.first;
+    e->unsynced.last = &e->unsynced.first;
+    e->x = calloc(e->room * e->dim, sizeof *e->x);
+    e->answers = calloc(e->room * e->dim, sizeof *e->answers);
+    e->spread = calloc(e->room * e->dim, sizeof *e->spread);
+    e->known = calloc(e->room * e->dim, 1);
+    e->info = calloc(e->room, sizeof *e->info);
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&e->arrived, &clock);
+    pthread_cond_init(&e->finished, NULL);
+    pthread_condattr_destroy(&clock);
+    look(e);
+    if (e->x && e->answers && e->spread && e->known && e->info &&
+        pthread_create(&e->thread, NULL, engine_thread, e) == 0)
+        return e;
+    engine_free(e);
+    return NULL;
+}
+
+enum engine_answer engine_do(struct engine *e, struct job *job)
+{
+    struct queue *q = is_change(job) ? &e->changes : &e->looks;
+    enum engine_answer answer = ENGINE_DONE;
+    pthread_mutex_lock(&e->lock);
+    if (e->stopping) {
+        answer = ENGINE_STOPPED;
+    } else if (waiting(e) >= e->settings->most_waiting) {
+        answer = ENGINE_FULL;
+    } else {
+        job->arrived = seconds_now();
+        queue_add(q, job);
+        pthread_cond_signal(&e->arrived);
+        while (!job->finished)
+            pthread_cond_wait(&e->finished, &e->lock);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return answer;
+}
+
+void engine_tell_connections(struct engine *e, int more)
+{
+    pthread_mutex_lock(&e->lock);
+    e->connections += more;
+    pthread_cond_signal(&e->arrived);
+    pthread_mutex_unlock(&e->lock);
+}
+
+struct state engine_state(struct engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    struct state s = e->state;
+    s.waiting = waiting(e);
+    uint64_t *rows = malloc((s.shards + 1) * sizeof *rows);
+    if (rows == NULL)
+        s.shards = 0;
+    else if (s.shards > 0)
+        memcpy(rows, e->state.rows, s.shards * sizeof *rows);
+    s.rows = rows;
+    pthread_mutex_unlock(&e->lock);
+    return s;
+}
+
+void engine_stop(struct engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    e->stopping = true;
+    pthread_cond_signal(&e->arrived);
+    pthread_mutex_unlock(&e->lock);
+    pthread_join(e->thread, NULL);
+    pthread_mutex_destroy(&e->lock);
+    pthread_cond_destroy(&e->arrived);
+    pthread_cond_destroy(&e->finished);
+    engine_free(e);
+}

@@ -1,0 +1,75 @@
+/*
+ * The one thread that touches the memory. Requests wait in two queues, those that look and those that change; the
+ * thread takes turns: all that can be read together, then one row of the first change. So a read waits for one row's
+ * write or a sync at most, besides the reads before it; a change is durable before it is answered, several by one sync.
+ */
+#ifndef BPCN_SERVER_ENGINE_H
+#define BPCN_SERVER_ENGINE_H
+
+#include "memfile.h"
+#include "settings.h"
+
+enum job_kind {
+    JOB_READ,
+    JOB_SCORE,
+    JOB_SAMPLE,
+    JOB_LOOK, /* brings engine_state up to date */
+    JOB_WRITE,
+    JOB_DELETE,
+    JOB_FORGET
+};
+
+struct job {
+    /* in */
+    enum job_kind kind;
+    size_t rows;                /* of samples: how many */
+    const float *x;             /* [rows x dim] */
+    const unsigned char *known; /* [rows x dim], or NULL: rows are whole */
+    double noise, forgotten;    /* of reads; see body.h */
+    double beta;                /* to forget */
+    uint64_t draw;              /* of samples */
+    size_t shards;
+    /* out; room of the caller's, NULL where it is not wanted */
+    float *answers;         /* [rows x dim] */
+    float *spread;          /* [rows x dim] */
+    bpcn_read_info *info;   /* [rows] of reads and scores */
+    double *typicality;     /* [rows] of scores; -1: cannot be told of a folder */
+    bpcn_write_row *became; /* [rows] of writes */
+    size_t done;            /* rows that are read, or are in the memory */
+    bpcn_status status;
+    char why[512]; /* the library's sentence */
+    /* the engine's */
+    double arrived; /* in seconds; of changes that are made: when they were */
+    bool finished;
+    struct job *next;
+};
+
+/* What is known of the memory without asking it. */
+struct state {
+    bpcn_stats stats;
+    double fullness;
+    size_t shards;    /* of rows */
+    uint64_t *rows;   /* [shards] written to each */
+    uint64_t batches; /* of reads so far */
+    size_t waiting;   /* jobs */
+};
+
+struct engine;
+
+struct engine *engine_start(struct memfile *file, const struct settings *settings);
+
+enum engine_answer { ENGINE_DONE, ENGINE_FULL, ENGINE_STOPPED };
+
+/* Waits for the job to be done. The job's status says how it went. */
+enum engine_answer engine_do(struct engine *engine, struct job *job);
+
+/* How many connections there are that might ask: a read waits for no more than these. */
+void engine_tell_connections(struct engine *engine, int more);
+
+/* A copy; free its rows. */
+struct state engine_state(struct engine *engine);
+
+/* Finishes what waits, takes no more, and ends the thread. The memory file is the caller's again. */
+void engine_stop(struct engine *engine);
+
+#endif
