@@ -8,9 +8,8 @@
 /* Below half, probes that do not come back say more about the rows than about the memory. */
 static const double nearly_full = 0.9, half_full = 0.5;
 
-/* Of rows whose values are about 0.02 and smaller none came back, whatever the width; up to 100 all did where there was
-   room, but at ten times the work (docs/MODEL.md). */
-static const double scale_least = 0.1, scale_most = 10;
+/* Between these all rows come back where there is room for them; well beyond, few or none (docs/CHOOSING.md). */
+static const double scale_least = 0.05, scale_most = 5;
 
 enum hue verdict_hue(bpcn_verdict verdict)
 {
