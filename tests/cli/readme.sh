@@ -16,7 +16,7 @@ fi
 
 # The README's C is a whole program, built by what `make install` leaves and says, in a place of its own.
 awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$ROOT/README.md" >prog.c
-if ! command -v cc pkg-config make >/dev/null; then
+if ! { command -v cc && command -v pkg-config && command -v make; } >/dev/null; then
     skip "README.md's C program: cc, pkg-config and make are needed"
 else
     law "make install into a PREFIX of one's own" make -C "$ROOT" -s install BUILD="$(dirname "$BPCN")" PREFIX="$PWD/own"
