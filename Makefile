@@ -315,6 +315,14 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 completions/bpcn.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn
 	install -m 644 completions/_bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+ifeq ($(filter /usr /usr/local,$(PREFIX))$(DESTDIR),)
+	@echo
+	@echo 'installed into $(PREFIX), where the system does not look; to use it:'
+	@echo '  export PATH="$(PREFIX)/bin:$$PATH"'
+	@echo '  export LD_LIBRARY_PATH="$(LIBDIR)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}"'
+	@echo '  export PKG_CONFIG_PATH="$(LIBDIR)/pkgconfig$${PKG_CONFIG_PATH:+:$$PKG_CONFIG_PATH}"'
+	@echo '  export MANPATH="$(PREFIX)/share/man:$$MANPATH"'
+endif
 
 .PHONY: uninstall
 uninstall: ## take that back

@@ -109,7 +109,7 @@ int args_next(struct args *a)
         else if (c == ':')
             a->status = say_usage(&a->say, "%s needs a value", a->argv[optind - 1]);
         else if (c == 'h')
-            a->status = help_command(stdout, a->argv[0]) == 0 ? say_flush(&a->say) : EXIT_USAGE;
+            a->status = help_command(stdout, a->argv[0]) == 0 ? say_flush(&a->say, EXIT_DONE) : EXIT_USAGE;
         else if (c == 'q')
             a->say.quiet = true;
         else if (c == OPT_JSON)

@@ -210,5 +210,5 @@ int cmd_bench(int argc, char **argv)
         status = measure_costs(&b);
     if (status == EXIT_DONE)
         status = measure_growth(&b);
-    return status == EXIT_DONE ? say_flush(&b.say) : status;
+    return say_flush(&b.say, status);
 }

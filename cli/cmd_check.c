@@ -12,6 +12,5 @@ int cmd_check(int argc, char **argv)
     if (!args_expect(&a, 1, 1, "MEM"))
         return a.status;
     int status = upkeep_check(&a.say, args_rest(&a)[0]);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

@@ -13,6 +13,5 @@ int cmd_compact(int argc, char **argv)
         return a.status;
     char **rest = args_rest(&a);
     int status = upkeep_compact(&a.say, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 enum {
     OPT_IMAGE = 400,
@@ -35,6 +36,7 @@ enum {
 /* Widths that --capacity chooses among; rows that it is without being asked, where rows are pictures. */
 enum { WIDTH_LEAST = 16, WIDTH_MOST = 64, PICTURES_USUAL = 1024 };
 static const uint64_t capacity_most = (uint64_t)1 << 48;
+static const double announced_bytes = 1e9;
 
 static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE},
                                     {"dim", required_argument, NULL, OPT_DIM},
@@ -338,6 +340,31 @@ static void tell(const struct args *a, const char *path, const struct like *like
     memhead_free(&head);
 }
 
+/* Bytes of the first shard's means and roots, the greater part of an empty memory. */
+static double bytes_of_shard(const bpcn_options *o)
+{
+    double values = 0;
+    for (size_t l = 0; l < o->layers; l++)
+        values += (double)o->hidden[l] * (double)(o->hidden[l] + (l ? o->hidden[l - 1] : o->dim));
+    return values * (double)o->particles * (o->precision == BPCN_FLOAT64 ? 8 : 4);
+}
+
+/* What takes long or does not fit is said before it begins; beyond the machine's memory it is to be asked for twice. */
+static int announce(const struct say *say, const char *path, const bpcn_options *o, bool force)
+{
+    double bytes = bytes_of_shard(o), there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (bytes > there && !force)
+        return say_error(
+            say,
+            "%s: would take %.1f GB of memory and of disk, but this machine has %.1f GB of memory; narrower "
+            "layers (--hidden) take less, --force tries all the same",
+            path, bytes / 1e9, there / 1e9);
+    if (bytes > announced_bytes)
+        say_note(say, "%s: will take %.1f GB of memory and of disk; this machine has %.1f GB of memory", path,
+                 bytes / 1e9, there / 1e9);
+    return 0;
+}
+
 /* The memory that was asked for; 0, or an exit status after a message. */
 static int create(struct args *a, struct plan *plan, const char *path)
 {
@@ -351,7 +378,8 @@ static int create(struct args *a, struct plan *plan, const char *path)
         return say_error(&a->say,
                          "%s: the names, words and scales of %zu columns do not fit into %d bytes (--ignore some)",
                          path, remark.fields.count, BPCN_MAX_NOTE);
-    return memfile_create(&a->say, path, &plan->options, &remark.fields, plan->force, plan->files);
+    int status = announce(&a->say, path, &plan->options, plan->force);
+    return status ? status : memfile_create(&a->say, path, &plan->options, &remark.fields, plan->force, plan->files);
 }
 
 int cmd_create(int argc, char **argv)
@@ -378,5 +406,5 @@ int cmd_create(int argc, char **argv)
     if (status == 0 && a.status < 0)
         tell(&a, args_rest(&a)[0], &plan.like);
     plan_free(&plan);
-    return status ? status : say_flush(&a.say);
+    return say_flush(&a.say, status);
 }

@@ -71,11 +71,14 @@ static int run(struct memfile *file, struct input *input)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     int saved = tally.deleted > 0 ? measure_fullness(file, NULL) : 0;
     saved = saved ? saved : memfile_commit(file);
-    if (saved == 0)
-        say_result(file->say, "%s: %zu row%s deleted%s\n", file->path, tally.deleted, tally.deleted == 1 ? "" : "s",
-                   status == EXIT_INTERRUPTED ? " (interrupted)" : "");
+    if (saved == 0 && status == EXIT_INTERRUPTED)
+        say_error(file->say, "%s: %s; %zu row%s deleted before that", file->path, interruption(), tally.deleted,
+                  tally.deleted == 1 ? "" : "s");
+    else if (saved == 0)
+        say_result(file->say, "%s: %zu row%s deleted\n", file->path, tally.deleted, tally.deleted == 1 ? "" : "s");
     status = status ? status : saved;
-    return status == 0 && tally.refused > 0 ? EXIT_REFUSED : status;
+    int skipped = input_tell_skipped(input);
+    return status == 0 && tally.refused > 0 ? EXIT_REFUSED : status ? status : skipped;
 }
 
 int cmd_delete(int argc, char **argv)
@@ -97,6 +100,5 @@ int cmd_delete(int argc, char **argv)
     status = input ? run(&file, input) : EXIT_FAILED;
     input_close(input);
     memfile_close(&file);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

@@ -44,7 +44,7 @@ int cmd_export(int argc, char **argv)
     memfile_close(&file);
     if (status == 0)
         say_result(&a.say, "%s: parameters of %s\n", path, args_rest(&a)[0]);
-    return status ? status : say_flush(&a.say);
+    return say_flush(&a.say, status);
 }
 
 static int adopt(const struct say *say, const char *from, const char *to, bool force)
@@ -92,5 +92,5 @@ int cmd_import(int argc, char **argv)
     int status = adopt(&a.say, archive, memory, force);
     if (status == 0)
         say_result(&a.say, "%s: parameters of %s\n", memory, archive);
-    return status ? status : say_flush(&a.say);
+    return say_flush(&a.say, status);
 }

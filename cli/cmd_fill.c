@@ -5,6 +5,8 @@
 #include "fill.h"
 #include "progress.h"
 
+#include <string.h>
+
 enum { OPT_SPREAD = 460, OPT_WRITE };
 
 static const struct option own[] = {{"output", required_argument, NULL, 'o'},
@@ -34,12 +36,16 @@ static void tell(const struct fill *f)
 static int open_and_run(struct args *a, struct fill *f)
 {
     const char *input = args_rest(a)[1];
+    bool piped = strcmp(f->output, "-") == 0;
     int status = memfile_open(&a->say, args_rest(a)[0], f->write ? TO_CHANGE : TO_LOOK, &f->file);
     if (status != 0)
         return status;
     progress_begin(&f->progress, &a->say, "filling", "rows");
     status = fill_is_table(f, input) ? fill_table(f, input) : fill_array(f, input);
     progress_clear(&f->progress);
+    if (status == EXIT_INTERRUPTED)
+        say_error(&a->say, "%s: %s after %zu row%s%s%s%s", f->file.path, interruption(), f->rows,
+                  f->rows == 1 ? "" : "s", piped ? "" : "; ", piped ? "" : f->output, piped ? "" : " was not written");
     int saved = f->written > 0 ? memfile_commit(&f->file) : 0;
     if (status == 0 && saved == 0)
         tell(f);
@@ -69,8 +75,9 @@ int cmd_fill(int argc, char **argv)
         return a.status;
     if (f.input.first > 0 || f.input.count > 0)
         return say_usage(&a.say, "--rows: a table is filled whole");
+    if (f.input.skip_bad)
+        return say_usage(&a.say, "--skip-bad: there is one table to fill");
     catch_interrupts();
     int status = open_and_run(&a, &f);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

@@ -36,11 +36,14 @@ static int run(struct memfile *file, double beta, size_t times)
     status = status ? status : saved;
     if (status != 0)
         return status;
-    say_result(say, "%s: forgot by %g, %zu time%s%s; %.0f %% full\n", file->path, beta, done, done == 1 ? "" : "s",
-               done == times ? "" : " (interrupted)", 100 * file->remark.fullness);
+    say_result(say, "%s: forgot by %g, %zu time%s; %.0f %% full\n", file->path, beta, done, done == 1 ? "" : "s",
+               100 * file->remark.fullness);
     if (say->json)
         printf("{\"forgets\":%zu,\"beta\":%.9g,\"fullness\":%.6g}\n", done, beta, file->remark.fullness);
-    return done == times ? EXIT_DONE : EXIT_INTERRUPTED;
+    if (done == times)
+        return EXIT_DONE;
+    say_error(say, "%s: %s; forgot %zu of %zu times", file->path, interruption(), done, times);
+    return EXIT_INTERRUPTED;
 }
 
 int cmd_forget(int argc, char **argv)
@@ -65,6 +68,5 @@ int cmd_forget(int argc, char **argv)
         return status;
     status = run(&file, beta, times);
     memfile_close(&file);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

@@ -143,7 +143,7 @@ static void tell_shards(const struct say *say, const struct memhead *h)
 static void tell(const struct say *say, const char *path, const struct memhead *h, const char *fields)
 {
     const struct remark *r = &h->remark;
-    const char *advice = fullness_advice(&h->options, r);
+    char advice[ADVICE_MOST];
     say_result(say, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
     tell_network(say, &h->options);
     tell_shards(say, h);
@@ -169,7 +169,7 @@ static void tell(const struct say *say, const char *path, const struct memhead *
         say_result(say, "recall     %zu of %zu rows of the last write came back from three quarters\n", r->recalled,
                    r->probes);
     say_result(say, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "not asked");
-    if (advice != NULL)
+    if (fullness_advice(&h->options, r, advice, sizeof advice))
         say_result(say, "advice     %s\n", advice);
 }
 
@@ -220,5 +220,5 @@ int cmd_info(int argc, char **argv)
     else
         tell(&a.say, path, &head, fields);
     memhead_free(&head);
-    return say_flush(&a.say);
+    return say_flush(&a.say, EXIT_DONE);
 }

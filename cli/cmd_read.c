@@ -310,6 +310,8 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
         if (r->out_options.path == NULL)
             progress_clear(&r->progress);
         judge(r, batch, query, first, rows, info, typicality, answers);
+        if (ferror(stdout))
+            return say_flush(r->file.say, EXIT_DONE); /* nobody listens any more */
         for (size_t i = 0; i < rows; i++)
             familiarity[i] = info[i].familiarity;
         struct batch part = *batch;
@@ -386,6 +388,14 @@ static void hint_at_noise(const struct reading *r)
                  r->doubtful, r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
 }
 
+static void tell_interruption(const struct reading *r)
+{
+    const char *lost = r->scores_path ? r->scores_path : output_waits(r->out) ? r->out_options.path : NULL;
+    lost = lost != NULL && strcmp(lost, "-") == 0 ? NULL : lost;
+    say_error(r->file.say, "%s: %s after %zu row%s%s%s%s", r->file.path, interruption(), r->rows,
+              r->rows == 1 ? "" : "s", lost ? "; " : "", lost ? lost : "", lost ? " was not written" : "");
+}
+
 static int run(struct reading *r, struct input *input)
 {
     struct batch batch;
@@ -398,6 +408,8 @@ static int run(struct reading *r, struct input *input)
     progress_clear(&r->progress);
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
+    if (status == EXIT_INTERRUPTED)
+        tell_interruption(r);
     status = status ? status : output_finish(r->out);
     int kept = scores_close(r->scores, status == 0);
     int saved = r->written > 0 ? memfile_commit(&r->file) : 0;
@@ -411,7 +423,8 @@ static int run(struct reading *r, struct input *input)
     hint_at_noise(r);
     if (r->refused > 0)
         say_note(r->file.say, "%zu of %zu rows are unknown to the memory and were not answered", r->refused, r->rows);
-    return r->refused > 0 ? EXIT_REFUSED : EXIT_DONE;
+    int skipped = input_tell_skipped(input);
+    return r->refused > 0 ? EXIT_REFUSED : skipped;
 }
 
 static int open_and_run(struct args *a, struct reading *r)
@@ -475,8 +488,7 @@ static int read_or_score(int argc, char **argv, bool score)
         return a.status;
     catch_interrupts();
     int status = open_and_run(&a, &r);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }
 
 int cmd_read(int argc, char **argv)

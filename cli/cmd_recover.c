@@ -12,6 +12,5 @@ int cmd_recover(int argc, char **argv)
     if (!args_expect(&a, 2, 2, "IN OUT"))
         return a.status;
     int status = upkeep_recover(&a.say, args_rest(&a)[0], args_rest(&a)[1]);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

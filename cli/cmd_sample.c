@@ -50,6 +50,5 @@ int cmd_sample(int argc, char **argv)
     status = out ? run(&file, out, n, draw) : EXIT_USAGE;
     output_close(out);
     memfile_close(&file);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    return say_flush(&a.say, status);
 }

@@ -16,11 +16,14 @@
 
 enum {
     OPT_FORGET = 400,
+    OPT_SKIP_KNOWN,
     MOST = 8192,
     AHEAD = 64
 }; /* rows of one call, at most; rows looked for in all shards at once */
 
-static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET}, {NULL, 0, NULL, 0}};
+static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET},
+                                    {"skip-known", no_argument, NULL, OPT_SKIP_KNOWN},
+                                    {NULL, 0, NULL, 0}};
 
 struct writing {
     struct memfile file;
@@ -32,26 +35,19 @@ struct writing {
     bpcn_read_info known[AHEAD]; /* what any shard says of the rows at hand; the write itself asks only its own */
     size_t ahead, until;         /* of the batch: these rows */
     size_t empty;                /* rows of which nothing is known */
+    bool skip_known;             /* --skip-known: each row is asked for before it is written */
+    size_t passed;               /* rows that the memory knew and that were not written again */
 };
 
-/* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
-static int look_ahead(struct writing *w, const struct batch *batch, size_t first)
+/* What the memory says of rows as they stand: info [rows]. A bad row is nothing to it: of that its write will tell. */
+static int ask_for(struct writing *w, const struct batch *batch, size_t first, size_t rows, bpcn_read_info *info)
 {
-    bpcn_stats stats = {.size = sizeof stats};
-    bpcn_read_info info[AHEAD];
     bpcn_read_options o;
-    size_t dim = w->options.dim, rows = batch->rows - first < AHEAD ? batch->rows - first : AHEAD;
+    size_t dim = w->options.dim;
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
     o.shards = 1; /* a row as it stands has but one that could have it */
-    memfile_stats(&w->file, &stats);
-    size_t room = w->options.shard_rows - (size_t)(stats.writes % w->options.shard_rows);
-    rows = room < rows ? room : rows;
-    w->ahead = first;
-    w->until = first + rows;
-    memset(w->known, 0, sizeof w->known);
-    if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
-        return 0;
+    memset(info, 0, rows * sizeof *info);
     unsigned char *all = malloc(rows * dim);
     if (all == NULL)
         return say_error(w->file.say, "out of memory");
@@ -60,12 +56,45 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
     else
         memset(all, 1, rows * dim);
     bpcn_status status = memfile_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
-    if (status == BPCN_OK)
-        memcpy(w->known, info, rows * sizeof *info);
     free(all);
-    if (status == BPCN_OK || status == BPCN_INVALID) /* of a bad row its write will tell */
+    return status == BPCN_OK || status == BPCN_INVALID ? 0 : memfile_error(&w->file);
+}
+
+/* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
+static int look_ahead(struct writing *w, const struct batch *batch, size_t first)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    size_t rows = batch->rows - first < AHEAD ? batch->rows - first : AHEAD;
+    memfile_stats(&w->file, &stats);
+    size_t room = w->options.shard_rows - (size_t)(stats.writes % w->options.shard_rows);
+    rows = room < rows ? room : rows;
+    w->ahead = first;
+    w->until = first + rows;
+    memset(w->known, 0, sizeof w->known);
+    if (stats.writes < w->options.shard_rows) /* there is but one, and the write asks it */
         return 0;
-    return memfile_error(&w->file);
+    return ask_for(w, batch, first, rows, w->known);
+}
+
+/* Whether the row is known already, as the memory is now, and is to be passed over; negative: an error, which was said.
+ */
+static int passes_over(struct writing *w, const struct batch *batch, size_t row)
+{
+    bpcn_read_info info;
+    if (!w->skip_known)
+        return 0;
+    if (ask_for(w, batch, row, 1, &info) != 0)
+        return -1;
+    if (info.verdict != BPCN_KNOWN)
+        return 0;
+    w->passed++;
+    if (w->file.say->json) {
+        fputs("{\"input\":", stdout);
+        json_string(stdout, batch->name);
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"known\",\"skipped\":true}\n", batch->first + row,
+               info.familiarity);
+    }
+    return 1;
 }
 
 /* What is known of rows: NULL where that is everything. */
@@ -134,8 +163,8 @@ static size_t rows_together(const struct batch *batch, size_t first, size_t most
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
     const fmt_schema *fields = &w->file.remark.fields;
-    size_t before = w->written, most = memfile_write_most(&w->file);
-    most = w->fading.beta != 0 ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
+    size_t before = w->written + w->passed, most = memfile_write_most(&w->file);
+    most = w->fading.beta != 0 || w->skip_known ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
             return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->column[f].name,
@@ -147,10 +176,11 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         int status = 0;
         count = rows_together(batch, i, most, w->options.dim);
         w->empty += count == 0;
-        if (w->options.shards > 1 && w->options.views == 0 && most == 1 && (i == 0 || i >= w->until))
+        if (w->options.shards > 1 && w->options.views == 0 && most == 1 && !w->skip_known && (i == 0 || i >= w->until))
             status = look_ahead(w, batch, i);
+        int known = count > 0 && status == 0 ? passes_over(w, batch, i) : 0;
         if (count > 0 && status == 0)
-            status = write_rows(w, batch, i, count);
+            status = known < 0 ? EXIT_FAILED : known ? 0 : write_rows(w, batch, i, count);
         status = status ? status : memfile_breathe(&w->file);
         if (status != 0)
             return status;
@@ -169,12 +199,13 @@ static void tell(const struct writing *w, double rate)
 {
     const struct say *say = w->file.say;
     const struct remark *r = &w->file.remark;
-    const char *advice = fullness_advice(&w->options, r);
+    char advice[ADVICE_MOST];
     size_t known = w->verdicts[BPCN_KNOWN], unjudged = w->written - w->verdicts[BPCN_NEW] - known;
     if (say->json) {
-        printf("{\"written\":%zu,\"novel\":%zu,\"known\":%zu,\"rate\":%.6g,\"fullness\":%.6g,\"probes\":%zu,"
+        printf("{\"written\":%zu,\"skipped\":%zu,\"novel\":%zu,\"known\":%zu,\"rate\":%.6g,\"fullness\":%.6g,"
+               "\"probes\":%zu,"
                "\"recalled\":%zu}\n",
-               w->written, w->verdicts[BPCN_NEW], known, rate, r->fullness, r->probes, r->recalled);
+               w->written, w->passed, w->verdicts[BPCN_NEW], known, rate, r->fullness, r->probes, r->recalled);
         return;
     }
     say_result(say, "%s: %zu row%s written at %.3g/s", w->file.path, w->written, w->written == 1 ? "" : "s", rate);
@@ -188,10 +219,12 @@ static void tell(const struct writing *w, double rate)
     say_result(say, ", %zu new", w->verdicts[BPCN_NEW]);
     if (known > 0)
         say_result(say, ", %zu known before", known);
+    if (w->passed > 0)
+        say_result(say, ", %zu known already and not written again", w->passed);
     if (unjudged > 0)
         say_result(say, ", of %zu it cannot tell", unjudged);
     say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
-    if (advice != NULL)
+    if (fullness_advice(&w->options, r, advice, sizeof advice))
         say_note(say, "%s: %s", w->file.path, advice);
     tell_empty(w);
 }
@@ -200,6 +233,7 @@ static void tell(const struct writing *w, double rate)
 static int finish(struct writing *w, int status)
 {
     double rate = progress_rate(&w->progress);
+    const char *stopped = status == EXIT_INTERRUPTED ? interruption() : "";
     if (w->written > 0 && status != EXIT_INTERRUPTED) {
         int measured = measure_fullness(&w->file, &w->probes);
         status = status ? status : measured;
@@ -213,12 +247,10 @@ static int finish(struct writing *w, int status)
     if (status == 0)
         tell(w, rate);
     else if (w->written == 0)
-        say_error(w->file.say, "%s: %snothing was written", w->file.path,
-                  status == EXIT_INTERRUPTED ? "interrupted; " : "");
+        say_error(w->file.say, "%s: %s%snothing was written", w->file.path, stopped, stopped[0] ? "; " : "");
     else
-        say_error(w->file.say, "%s: %s%zu row%s written before that %s in the memory", w->file.path,
-                  status == EXIT_INTERRUPTED ? "interrupted; " : "", w->written, w->written == 1 ? "" : "s",
-                  w->written == 1 ? "is" : "are");
+        say_error(w->file.say, "%s: %s%s%zu row%s written before that %s in the memory", w->file.path, stopped,
+                  stopped[0] ? "; " : "", w->written, w->written == 1 ? "" : "s", w->written == 1 ? "is" : "are");
     return status;
 }
 
@@ -235,7 +267,9 @@ static int run(struct writing *w, struct input *input)
     progress_clear(&w->progress);
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
-    return finish(w, status);
+    status = finish(w, status);
+    int skipped = input_tell_skipped(input);
+    return status ? status : skipped;
 }
 
 /* Shards have a sharper way to keep the recent past than to let everything fade. */
@@ -250,9 +284,9 @@ static void advise_on_shards(const struct say *say, const char *path, const bpcn
                  path);
 }
 
-static int open_and_run(struct args *a, const struct input_options *options, const char *forget)
+static int open_and_run(struct args *a, const struct input_options *options, const char *forget, bool skip_known)
 {
-    struct writing w = {0};
+    struct writing w = {.skip_known = skip_known};
     bool automatic = forget != NULL && strcmp(forget, "auto") == 0;
     int status = memfile_open(&a->say, args_rest(a)[0], TO_CHANGE, &w.file);
     if (status != 0)
@@ -263,6 +297,9 @@ static int open_and_run(struct args *a, const struct input_options *options, con
         w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
     if (automatic)
         advise_on_shards(&a->say, w.file.path, &w.options);
+    if (skip_known && w.options.views > 0)
+        a->status =
+            say_usage(&a->say, "--skip-known: %s is a memory of views, which does not tell rows apart", w.file.path);
     struct input *input = NULL;
     if (a->status < 0 && probes_begin(&w.probes, &w.options, forget != NULL) == 0)
         input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
@@ -278,17 +315,19 @@ int cmd_write(int argc, char **argv)
     struct args a;
     struct input_options options = {0};
     const char *forget = NULL;
+    bool skip_known = false;
     args_begin(&a, argc, argv, own);
     args_add(&a, input_option_list);
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_FORGET)
             forget = optarg;
+        else if (c == OPT_SKIP_KNOWN)
+            skip_known = true;
         else
             input_option(&a, c, &options);
     if (!args_expect(&a, 2, 1 << 30, "MEM INPUT..."))
         return a.status;
     catch_interrupts();
-    int status = open_and_run(&a, &options, forget);
-    int flushed = say_flush(&a.say);
-    return status ? status : flushed;
+    int status = open_and_run(&a, &options, forget, skip_known);
+    return say_flush(&a.say, status);
 }

@@ -98,7 +98,7 @@ static int fill_batches(struct fill *fill, struct input *input, struct output *o
         }
         batch_free(&batch);
     }
-    return got < 0 ? EXIT_FAILED : status;
+    return got >= 0 ? status : interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
 static int save_spreads(const struct fill *fill, const struct spreads *s)

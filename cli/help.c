@@ -43,7 +43,7 @@ int cmd_help(int argc, char **argv)
     struct say say = say_default(NULL);
     if (argc < 2) {
         help_overview(stdout);
-        return say_flush(&say);
+        return say_flush(&say, EXIT_DONE);
     }
     if (help_command(stdout, argv[1]) != 0) {
         const char *names[32], *nearest;
@@ -53,5 +53,5 @@ int cmd_help(int argc, char **argv)
         return say_usage(&say, "no help on '%s'%s%s%s", argv[1], nearest ? "; did you mean '" : "",
                          nearest ? nearest : "", nearest ? "'?" : "");
     }
-    return say_flush(&say);
+    return say_flush(&say, EXIT_DONE);
 }

@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "load.h"
+#include "progress.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS, OPT_CLIP };
+enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS, OPT_CLIP, OPT_SKIP_BAD };
 
 const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RESIZE},
                                            {"pixels", no_argument, NULL, OPT_PIXELS},
@@ -18,6 +19,7 @@ const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RES
                                            {"member", required_argument, NULL, OPT_MEMBER},
                                            {"rows", required_argument, NULL, OPT_ROWS},
                                            {"clip", no_argument, NULL, OPT_CLIP},
+                                           {"skip-bad", no_argument, NULL, OPT_SKIP_BAD},
                                            {NULL, 0, NULL, 0}};
 
 struct input {
@@ -33,6 +35,7 @@ struct input {
     size_t held_item;
     bool holds;
     size_t streamed, returned; /* rows */
+    size_t skipped;            /* items that were bad */
 };
 
 int parse_kind(struct args *a, const char *text)
@@ -94,12 +97,21 @@ bool input_option(struct args *a, int c, struct input_options *o)
     case OPT_CLIP:
         o->clip = true;
         return true;
+    case OPT_SKIP_BAD:
+        o->skip_bad = true;
+        return true;
     default:
         return false;
     }
 }
 
-/* ---- the list of things to load */
+static int no_memory(const struct input *in)
+{
+    say_error(in->say, "out of memory");
+    return -1;
+}
+
+/* ---- the list of things to load: 0, or -1 after a message */
 
 static int add_item(struct input *in, const char *folder, const char *path, const fmt_column *field, const char *member)
 {
@@ -107,7 +119,7 @@ static int add_item(struct input *in, const char *folder, const char *path, cons
         size_t room = in->room ? 2 * in->room : 16;
         struct item *more = realloc(in->items, room * sizeof *more);
         if (more == NULL)
-            return -1;
+            return no_memory(in);
         in->items = more;
         in->room = room;
     }
@@ -115,26 +127,41 @@ static int add_item(struct input *in, const char *folder, const char *path, cons
     size_t length = strlen(path) + (folder ? strlen(folder) + 1 : 0) + 1;
     bool slash = folder != NULL && folder[0] != '\0' && folder[strlen(folder) - 1] != '/';
     *item = (struct item){.path = malloc(length), .field = field, .member = member ? strdup(member) : NULL};
-    if (item->path == NULL || (member && item->member == NULL))
-        return -1;
-    snprintf(item->path, length, "%s%s%s", folder ? folder : "", slash ? "/" : "", path);
     in->count++;
+    if (item->path == NULL || (member && item->member == NULL))
+        return no_memory(in);
+    snprintf(item->path, length, "%s%s%s", folder ? folder : "", slash ? "/" : "", path);
     return 0;
-}
-
-static bool is_picture_name(const char *name)
-{
-    static const char *const suffixes[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".pnm"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && name[0] != '.' && i < sizeof suffixes / sizeof *suffixes; i++)
-        if (strcasecmp(dot, suffixes[i]) == 0)
-            return true;
-    return false;
 }
 
 static int by_path(const void *a, const void *b)
 {
     return strcmp(((const struct item *)a)->path, ((const struct item *)b)->path);
+}
+
+static void item_free(struct item *item)
+{
+    free(item->path);
+    free(item->member);
+}
+
+/* Of the pictures from `begin` on, those that --rows asks for. */
+static int select_pictures(struct input *in, const char *path, size_t begin)
+{
+    size_t there = in->count - begin, first = in->options.first, count = in->options.count;
+    if (first >= there) {
+        say_error(in->say, "%s: has %zu pictures, so none from number %zu on", path, there, first);
+        return -1;
+    }
+    count = count == 0 || count > there - first ? there - first : count;
+    for (size_t i = 0; i < there; i++)
+        if (i < first || i >= first + count)
+            item_free(&in->items[begin + i]);
+        else
+            in->items[begin + i].chosen = true;
+    memmove(in->items + begin, in->items + begin + first, count * sizeof *in->items);
+    in->count = begin + count;
+    return 0;
 }
 
 /* Every picture of a folder, by name, so that each row has its own. */
@@ -146,13 +173,13 @@ static int add_folder(struct input *in, const char *path, const fmt_column *fiel
     if (folder == NULL)
         return add_item(in, NULL, path, field, NULL); /* reading it will say why not */
     for (struct dirent *e; !failed && (e = readdir(folder)) != NULL;)
-        if (is_picture_name(e->d_name))
+        if (fmt_is_picture_name(e->d_name))
             failed = add_item(in, path, e->d_name, field, NULL);
     closedir(folder);
     if (!failed && in->count == first)
         return add_item(in, NULL, path, field, NULL);
     qsort(in->items + first, in->count - first, sizeof *in->items, by_path);
-    return failed;
+    return failed ? failed : select_pictures(in, path, first);
 }
 
 /* An .npz whose arrays are named like fields: one item each; 0 of them otherwise. */
@@ -175,13 +202,25 @@ static int add_members(struct input *in, const char *path, size_t *added)
     return failed;
 }
 
+/* NAME=FILE with a name that is no field's, unless a file is called so. */
+static int no_such_field(const struct input *in, const char *text, size_t length)
+{
+    char fields[FIELDS_TEXT_MOST];
+    fmt_schema_describe(in->fields, fields, sizeof fields);
+    say_error(in->say, "%s: there is no field '%.*s' in this memory, whose rows are %s", text, (int)length, text,
+              fields);
+    return -1;
+}
+
 static int add_argument(struct input *in, const char *text)
 {
     const char *equals = strchr(text, '=');
-    const fmt_column *field = equals ? fmt_schema_find(in->fields, text, (size_t)(equals - text)) : NULL;
+    size_t length = equals ? (size_t)(equals - text) : 0, added = 0;
+    const fmt_column *field = equals ? fmt_schema_find(in->fields, text, length) : NULL;
     const char *path = field ? equals + 1 : text;
     struct stat st;
-    size_t added = 0;
+    if (field == NULL && equals != NULL && memchr(text, '/', length) == NULL && stat(text, &st) != 0)
+        return no_such_field(in, text, length);
     bool folder = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     if (folder && in->fields->count == 1)
         return add_folder(in, path, field);
@@ -195,19 +234,24 @@ struct input *input_open(const struct say *say, const fmt_schema *fields, const 
                          char **names, int count)
 {
     struct input *in = calloc(1, sizeof *in);
-    int failed = in == NULL;
-    if (!failed)
-        *in = (struct input){.say = say,
-                             .fields = fields,
-                             .options = *options,
-                             .piece = calloc(fields->count, sizeof *in->piece),
-                             .names = calloc(fields->count, sizeof *in->names)};
-    failed = failed || in->piece == NULL || in->names == NULL;
+    if (in == NULL) {
+        say_error(say, "out of memory");
+        return NULL;
+    }
+    *in = (struct input){.say = say,
+                         .fields = fields,
+                         .options = *options,
+                         .piece = calloc(fields->count, sizeof *in->piece),
+                         .names = calloc(fields->count, sizeof *in->names)};
+    int failed = in->piece == NULL || in->names == NULL ? no_memory(in) : 0;
+    if (!failed && options->skip_bad && fields->count > 1 && !fmt_schema_is_table(fields))
+        failed =
+            say_error(say, "--skip-bad: rows of several fields come from inputs that belong together, of which none "
+                           "can be passed over");
     for (int i = 0; i < count && !failed; i++)
         failed = add_argument(in, names[i]);
     if (!failed)
         return in;
-    say_error(say, "out of memory");
     input_close(in);
     return NULL;
 }
@@ -216,10 +260,8 @@ void input_close(struct input *in)
 {
     if (in == NULL)
         return;
-    for (size_t i = 0; i < in->count; i++) {
-        free(in->items[i].path);
-        free(in->items[i].member);
-    }
+    for (size_t i = 0; i < in->count; i++)
+        item_free(&in->items[i]);
     for (size_t f = 0; f < in->fields->count && in->piece != NULL && in->names != NULL; f++) {
         piece_free(&in->piece[f]);
         free(in->names[f]);
@@ -270,28 +312,37 @@ void batch_row_name(const struct batch *batch, size_t row, char *out, size_t roo
         snprintf(out, room, "%s", batch->name);
 }
 
-static int no_memory(const struct input *in)
+/* Loads what is next of the item at hand into held; 0, or -1 after a message. */
+static int load_item(struct input *in)
 {
-    say_error(in->say, "out of memory");
+    struct item *item = &in->items[in->at];
+    if (load_piece(in->say, in->fields, &in->options, item, &in->table, &in->held) != 0)
+        return -1;
+    in->holds = in->held.rows > 0;
+    if (in->holds || !in->held.ended || in->streamed > 0)
+        return 0;
+    say_error(in->say, "%s: no rows", strcmp(item->path, "-") == 0 ? "standard input" : item->path);
     return -1;
+}
+
+/* Whether the item at hand, of which nothing was taken yet, may be passed over. */
+static bool skips(const struct input *in)
+{
+    return in->options.skip_bad && in->table == NULL && in->streamed == 0 && !interrupted();
 }
 
 /* Loads the next item into held. 1, 0 at the end, -1. */
 static int load_next(struct input *in)
 {
     while (!in->holds && in->at < in->count) {
-        if (load_piece(in->say, in->fields, &in->options, &in->items[in->at], &in->table, &in->held) != 0)
+        int failed = load_item(in);
+        if (failed && !skips(in))
             return -1;
         in->held_item = in->at;
-        in->holds = in->held.rows > 0;
-        if (in->held.ended || in->held.repeats)
+        in->items[in->at].bad = failed != 0;
+        in->skipped += failed != 0;
+        if (failed || in->held.ended || in->held.repeats)
             in->at++;
-        if (!in->holds && in->held.ended && in->streamed == 0) {
-            say_error(in->say, "%s: no rows",
-                      strcmp(in->items[in->held_item].path, "-") == 0 ? "standard input"
-                                                                      : in->items[in->held_item].path);
-            return -1;
-        }
         if (!in->holds) {
             piece_free(&in->held);
             in->streamed = 0;
@@ -300,19 +351,30 @@ static int load_next(struct input *in)
     return in->holds;
 }
 
+int input_tell_skipped(const struct input *in)
+{
+    if (in->skipped == 0)
+        return EXIT_DONE;
+    say_error(in->say, "%zu input%s passed over:", in->skipped, in->skipped == 1 ? " was" : "s were");
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].bad)
+            fprintf(stderr, "  %s\n", in->items[i].path);
+    return EXIT_REFUSED;
+}
+
 /* The held piece, which has all the fields there are, as a batch. */
 static int take_whole(struct input *in, struct batch *batch)
 {
     const char *path = in->items[in->held_item].path;
     bool standard = strcmp(path, "-") == 0, stream = standard || in->held.part;
     *batch = (struct batch){.name = strdup(standard ? "standard input" : path),
-                            .first = in->options.first,
+                            .first = in->items[in->held_item].chosen ? 0 : in->options.first,
                             .rows = in->held.rows,
                             .x = in->held.x,
                             .known = in->held.known,
                             .given = malloc(in->fields->count * sizeof *batch->given)};
     batch->first += stream ? in->streamed : 0;
-    batch->numbered = stream || batch->rows > 1 || in->options.first > 0;
+    batch->numbered = stream || batch->rows > 1 || batch->first > 0;
     in->streamed = standard || (stream && !in->held.ended) ? in->streamed + batch->rows : 0;
     for (size_t f = 0; f < in->fields->count && batch->given != NULL; f++)
         batch->given[f] = true;

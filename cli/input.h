@@ -6,14 +6,15 @@
 #include "fields.h"
 #include "formats/formats.h"
 
-/* What the options --resize --pixels --channels-last --format --member --rows --clip say. */
+/* What the options --resize --pixels --channels-last --format --member --rows --clip --skip-bad say. */
 struct input_options {
     bool resize;         /* bring pictures to the memory's shape and colours */
     bool pixels;         /* bytes of arrays are pixels */
     bool channels_last;  /* arrays of pictures are height x width x channels */
     fmt_kind kind;       /* FMT_ANY: find out; standard input: raw */
     const char *member;  /* of an .npz */
-    size_t first, count; /* rows of every input to take; count 0: all */
+    size_t first, count; /* rows of every input to take, or pictures of a folder; count 0: all */
+    bool skip_bad;       /* pass over an input that cannot be read, having said why */
     bool clip;           /* numbers far from their column's centre are brought nearer */
 };
 
@@ -47,6 +48,9 @@ size_t input_expected(const struct input *input);
 /* 1 and the next rows, 0 at the end, -1 after an error, which has been said. Free the batch. */
 int input_next(struct input *input, struct batch *batch);
 void input_close(struct input *input);
+
+/* After the end: names what --skip-bad passed over. EXIT_REFUSED if there is anything, EXIT_DONE otherwise. */
+int input_tell_skipped(const struct input *input);
 void batch_free(struct batch *batch);
 
 /* Whether a query that knows so much, [rows x dim], leaves out something that the batch knows of a field of a row. */

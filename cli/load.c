@@ -246,8 +246,8 @@ static fmt_options reader_options(const fmt_schema *fields, const struct input_o
     fmt_options o = fmt_options_default();
     o.kind = options->kind;
     o.scale_bytes = options->pixels;
-    o.first_row = options->first;
-    o.max_rows = options->count;
+    o.first_row = item->chosen ? 0 : options->first;
+    o.max_rows = item->chosen ? 0 : options->count;
     o.member = item->member ? item->member : options->member;
     o.resize = options->resize;
     o.allow_missing = true;

@@ -10,6 +10,8 @@ struct item {
     char *path;              /* "-": standard input */
     const fmt_column *field; /* NULL: whichever its shape fits */
     char *member;            /* of an .npz, or NULL */
+    bool chosen;             /* by --rows, among the pictures of its folder: all of it is wanted */
+    bool bad;                /* could not be read, and was passed over */
 };
 
 struct piece {

@@ -3,6 +3,7 @@
 #include "bayespcn.h"
 #include "commands.h"
 #include "help.h"
+#include "progress.h"
 
 #include <signal.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static int version(void)
 {
     struct say say = say_default(NULL);
     printf("bpcn %s\n", bpcn_version());
-    return say_flush(&say);
+    return say_flush(&say, EXIT_DONE);
 }
 
 int main(int argc, char **argv)
@@ -48,5 +49,5 @@ int main(int argc, char **argv)
     const struct command *command = find_command(argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);
-    return command->run != NULL ? command->run(argc - 1, argv + 1) : missing_command(argv[1]);
+    return command->run != NULL ? exit_status(command->run(argc - 1, argv + 1)) : missing_command(argv[1]);
 }

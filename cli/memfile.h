@@ -23,6 +23,7 @@ struct remark {
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
     size_t probes;     /* written rows that were asked for again then */
     size_t recalled;   /* how many of them came back */
+    double scale;      /* root mean square of their values; 0: not known */
     uint64_t measured; /* writes at that time */
     struct trials trials;
 };
@@ -110,8 +111,8 @@ struct memhead {
     uint64_t file_bytes;
     uint64_t file_most; /* that it never exceeds, */
     uint64_t disk_most; /* and what it takes of the disk while its log is folded */
-    uint64_t *rows; /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
-    size_t files;   /* of the folder; 0: it is a file */
+    uint64_t *rows;     /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
+    size_t files;       /* of the folder; 0: it is a file */
 };
 void memhead_free(struct memhead *head);
 

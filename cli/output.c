@@ -318,6 +318,11 @@ int output_add(struct output *out, const struct batch *batch, const struct query
     return 0;
 }
 
+bool output_waits(const struct output *out)
+{
+    return out->form == FORM_PICTURE || out->form == FORM_ARRAY;
+}
+
 static int save_picture(const struct output *out)
 {
     struct panel panels[PANELS_MOST];
@@ -381,7 +386,7 @@ int output_finish(struct output *out)
         out->text = NULL;
         return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
     }
-    if (out->rows == 0 || (out->form != FORM_PICTURE && out->form != FORM_ARRAY))
+    if (out->rows == 0 || !output_waits(out))
         return 0;
     return out->form == FORM_PICTURE ? save_picture(out) : save_array(out);
 }

@@ -28,6 +28,9 @@ struct output *output_open(const struct say *say, const fmt_schema *fields, cons
 int output_add(struct output *out, const struct batch *batch, const struct query *query, size_t rows,
                const float *answers, const double *familiarity);
 
+/* Whether nothing of it is there before output_finish. */
+bool output_waits(const struct output *out);
+
 /* Writes what is still to be written; 0, or an exit status after a message. */
 int output_finish(struct output *out);
 void output_close(struct output *out);

@@ -13,13 +13,14 @@ const char program_name[] = "bpcn";
     "CSV, raw float32; - is standard input (raw float32; of a memory for tables: CSV). In a memory with\n"             \
     "fields say FIELD=INPUT, or let the shape decide; FIELD=3 is the class 3 itself. Columns of tables are\n"          \
     "found by their names; missing cells, and NaN in arrays, are unknown.\n"                                           \
-    "      --rows A:B    only rows A to B-1 of every input\n"                                                          \
+    "      --rows A:B    only rows A to B-1 of every input, or pictures of a folder\n"                                 \
     "      --resize      bring pictures to the memory's size and colours\n"                                            \
     "      --pixels      bytes of arrays are pixels: map them to -1 .. 1\n"                                            \
     "      --channels-last   arrays of pictures are height x width x channels\n"                                       \
     "      --format KIND     any png jpeg pnm npy npz idx cifar csv raw\n"                                             \
     "      --member NAME     the array of an .npz\n"                                                                   \
-    "      --clip            bring numbers further than 8 scales from their column's centre to that\n"
+    "      --clip            bring numbers further than 8 scales from their column's centre to that\n"                 \
+    "      --skip-bad        pass over inputs that cannot be read; they are listed at the end (exit status 3)\n"
 
 #define QUERIES                                                                                                        \
     "What is known of the rows (otherwise: every field that is given):\n"                                              \
@@ -69,13 +70,15 @@ static const char create_page[] =
     "      --when-full WHAT  blur: write on, old and new blur (the default); recycle: the oldest shard is\n"
     "                        emptied; refuse: no more rows\n"
     "      --files F         a folder of F files that the shards are cut into, for bpcn-mpi too\n"
-    "      --force           replace an existing one\n" COMMON;
+    "      --force           replace an existing one; make one that is larger than this machine's memory\n" COMMON;
 
 static const char write_page[] =
     INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"
            "                        its recent past (of several shards, rather create one that recycles)\n"
-           "      --forget BETA     forget by BETA before every write\n" COMMON
-           "\nCtrl-C ends after the row at hand; finished rows are in the file.\n"
+           "      --forget BETA     forget by BETA before every write\n"
+           "      --skip-known      do not write again what the memory knows already\n" COMMON
+           "\nCtrl-C ends after the row at hand; finished rows are in the file. The same command with --skip-known\n"
+           "goes on where it stopped.\n"
            "\n  bpcn write digits.mem image=train-images.gz label=train-labels.gz --rows 0:256\n";
 
 static const char read_page[] = INPUTS QUERIES OUTPUTS

@@ -78,7 +78,7 @@ void progress_clear(struct progress *p)
 }
 
 /* A signal handler can reach nothing but this. */
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t caught; /* the signal's number; 0: none */
 
 static void on_signal(int number)
 {
@@ -86,7 +86,7 @@ static void on_signal(int number)
         signal(number, SIG_DFL);
         raise(number);
     }
-    caught = 1;
+    caught = number;
 }
 
 void catch_interrupts(void)
@@ -100,4 +100,14 @@ void catch_interrupts(void)
 bool interrupted(void)
 {
     return caught != 0;
+}
+
+const char *interruption(void)
+{
+    return caught == SIGTERM ? "terminated" : "interrupted";
+}
+
+int exit_status(int status)
+{
+    return status == EXIT_INTERRUPTED && caught ? 128 + caught : status;
 }

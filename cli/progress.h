@@ -26,5 +26,10 @@ double progress_rate(const struct progress *p); /* units per second so far */
    second Ctrl-C ends the program at once: the memory file is as its last finished write made it. */
 void catch_interrupts(void);
 bool interrupted(void);
+const char *interruption(void); /* "interrupted", or "terminated" by SIGTERM */
+
+/* What the program exits with after a command's status: where that is EXIT_INTERRUPTED, as the shell numbers signals.
+ */
+int exit_status(int status);
 
 #endif

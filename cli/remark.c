@@ -17,8 +17,8 @@ int remark_format(const struct remark *r, char *out, size_t room)
         room -= (size_t)tried;
     }
     if (schema != NULL && r->fullness >= 0)
-        used = snprintf(out, room, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nmeasured=%" PRIu64 "\n%s", r->fullness,
-                        r->probes, r->recalled, r->measured, schema);
+        used = snprintf(out, room, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nscale=%.3g\nmeasured=%" PRIu64 "\n%s",
+                        r->fullness, r->probes, r->recalled, r->scale, r->measured, schema);
     else if (schema != NULL)
         used = snprintf(out, room, "%s", schema);
     free(schema);
@@ -74,6 +74,8 @@ int remark_parse(const char *text, size_t dim, struct remark *r)
         r->probes = (size_t)strtoull(value, NULL, 10);
     if (find_value(text, "recalled", value, sizeof value))
         r->recalled = (size_t)strtoull(value, NULL, 10);
+    if (find_value(text, "scale", value, sizeof value))
+        r->scale = strtod(value, NULL);
     if (find_value(text, "measured", value, sizeof value))
         r->measured = strtoull(value, NULL, 10);
     read_trials(text, &r->trials);

@@ -126,15 +126,18 @@ const char *say_bytes(uint64_t bytes)
     char *out = text[next++ % 4];
     if (bytes < 100000)
         snprintf(out, sizeof text[0], "%.1f kB", (double)bytes / 1e3);
+    else if (bytes >= 10000000000)
+        snprintf(out, sizeof text[0], "%.1f GB", (double)bytes / 1e9);
     else
         snprintf(out, sizeof text[0], "%.1f MB", (double)bytes / 1e6);
     return out;
 }
 
-int say_flush(const struct say *say)
+int say_flush(const struct say *say, int status)
 {
+    bool well = status == EXIT_DONE || status == EXIT_REFUSED;
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_DONE;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || !well)
+        return status;
     return say_error(say, "standard output: %s", errno ? strerror(errno) : "write error");
 }

@@ -16,7 +16,7 @@ enum {
     EXIT_USAGE = 2,        /* the command line makes no sense */
     EXIT_REFUSED = 3,      /* done, but some rows were refused: unknown to the memory */
     EXIT_DAMAGED = 4,      /* the memory file is damaged, or is no memory file */
-    EXIT_INTERRUPTED = 130 /* Ctrl-C; finished writes are in the file */
+    EXIT_INTERRUPTED = 130 /* Ctrl-C; finished writes are in the file. SIGTERM makes it 143 (exit_status) */
 };
 
 #if defined(__GNUC__)
@@ -61,7 +61,8 @@ void json_number(FILE *out, double value);
 /* "13.9 MB", "6.4 kB": a static buffer, of which there are four in turn. */
 const char *say_bytes(uint64_t bytes);
 
-/* Flushes standard output: EXIT_FAILED, with a message, when not everything went out. */
-int say_flush(const struct say *say);
+/* Ends a command that came to this status: where nothing else was wrong, but not everything went out to standard
+   output, says so and returns EXIT_FAILED. */
+int say_flush(const struct say *say, int status);
 
 #endif

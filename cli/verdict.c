@@ -8,6 +8,9 @@
 /* Below half, probes that do not come back say more about the rows than about the memory. */
 static const double nearly_full = 0.9, half_full = 0.5;
 
+/* Between these all rows come back where there is room for them; well beyond, few or none (docs/CHOOSING.md). */
+static const double scale_least = 0.05, scale_most = 5;
+
 enum hue verdict_hue(bpcn_verdict verdict)
 {
     return verdict == BPCN_KNOWN ? HUE_GOOD : verdict == BPCN_NEW ? HUE_BAD : HUE_PLAIN;
@@ -163,6 +166,16 @@ static int recall_probes(const struct memfile *file, const struct probes *p, siz
     return failed;
 }
 
+/* Root mean square of the values of the probes. */
+static double probes_scale(const struct probes *p)
+{
+    double sum = 0;
+    size_t count = p->held * p->dim;
+    for (size_t j = 0; j < count; j++)
+        sum += pow((double)p->rows[j], 2);
+    return count ? sqrt(sum / (double)count) : 0;
+}
+
 int measure_fullness(struct memfile *file, const struct probes *p)
 {
     bpcn_stats stats = {.size = sizeof stats};
@@ -170,18 +183,16 @@ int measure_fullness(struct memfile *file, const struct probes *p)
     r->fullness = memfile_fullness(file);
     r->probes = p ? p->held : 0;
     r->recalled = 0;
+    r->scale = p ? probes_scale(p) : 0;
     if (memfile_stats(file, &stats) != BPCN_OK)
         return memfile_error(file);
     r->measured = stats.writes;
     return r->probes > 0 ? recall_probes(file, p, &r->recalled) : 0;
 }
 
-const char *fullness_advice(const bpcn_options *o, const struct remark *r)
+/* What to do where rows are lost, or soon will be. */
+static const char *advice_of(const bpcn_options *o, bool lost, bool full)
 {
-    if (o->views > 0) /* it is not meant to tell rows apart */
-        return NULL;
-    bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
-    bool lost = !recalls && r->fullness >= half_full, full = r->fullness >= nearly_full;
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE) /* that it is full is as it should be */
         return lost ? "it no longer recalls what was written: create one with fewer rows to a shard (--shard-rows)"
                     : NULL;
@@ -196,4 +207,22 @@ const char *fullness_advice(const bpcn_options *o, const struct remark *r)
                              : "nearly full: let old things fade (bpcn forget, or write --forget auto), or create a "
                                "wider one";
     return NULL;
+}
+
+bool fullness_advice(const bpcn_options *o, const struct remark *r, char *out, size_t room)
+{
+    bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
+    bool odd = r->scale > 0 && (r->scale < scale_least || r->scale > scale_most);
+    if (o->views > 0) /* it is not meant to tell rows apart */
+        return false;
+    if (!recalls && odd) {
+        snprintf(out, room,
+                 "it does not recall what was written, most likely since its values are about %.2g, where values of "
+                 "about 1 belong: scale them (bpcn create --like TABLE.csv makes a memory that does)",
+                 r->scale);
+        return true;
+    }
+    const char *advice = advice_of(o, !recalls && r->fullness >= half_full, r->fullness >= nearly_full);
+    snprintf(out, room, "%s", advice ? advice : "");
+    return advice != NULL;
 }

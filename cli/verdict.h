@@ -32,7 +32,8 @@ void probes_free(struct probes *probes);
 /* Measures fullness and recall of the probes and remembers both in the file's remark. */
 int measure_fullness(struct memfile *file, const struct probes *probes);
 
-/* A sentence on what to do when it is nearly full, or NULL. */
-const char *fullness_advice(const bpcn_options *options, const struct remark *remark);
+/* A sentence on what to do when it is nearly full or does not recall what was written; false: nothing. */
+enum { ADVICE_MOST = 300 };
+bool fullness_advice(const bpcn_options *options, const struct remark *remark, char *out, size_t room);
 
 #endif

@@ -3,7 +3,7 @@
 _bpcn() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
     local common='--quiet --json --help'
-    local inputs='--rows --resize --pixels --channels-last --format --member --clip'
+    local inputs='--rows --resize --pixels --channels-last --format --member --clip --skip-bad'
     local queries='--known --mask --hide --noise --assume-noise --seed'
     local outputs='--output --output-format --only --plain'
     local kinds='any png jpeg pnm npy npz idx cifar csv raw' options=
@@ -27,7 +27,7 @@ _bpcn() {
     case $command in
         create) options="--like --column --ignore --missing --image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
             --seed --resample --precision --capacity --shards --shard-rows --when-full --files --force" ;;
-        write) options="$inputs --forget" ;;
+        write) options="$inputs --forget --skip-known" ;;
         read) options="$inputs $queries $outputs --refuse-below --shards-read" ;;
         score) options="$inputs $queries --shards-read --output --write --alarm" ;;
         fill) options="--output --spread --write --clip --format --member --pixels --channels-last" ;;

@@ -149,11 +149,21 @@ static fmt_status read_table(csv *c, fmt_table *table)
     const fmti_source *s = c->source;
     fmt_record record;
     c->style.separator = fmt_records_separator(c->records);
+    char first[41] = "";
+    size_t line = 0;
     fmt_status status = fmt_records_next(c->records, &record, s->error);
-    if (status == FMT_OK && record.count > 0 && is_header(c, &record))
+    if (status == FMT_OK && record.count > 0 && is_header(c, &record)) {
+        line = record.line;
+        snprintf(first, sizeof first, "%.*s", (int)(record.cell[0].size < 40 ? record.cell[0].size : 40),
+                 record.cell[0].text);
         status = fmt_records_next(c->records, &record, s->error);
+    }
+    if (status == FMT_OK && record.count == 0 && line > 0)
+        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name,
+                         "line %zu begins with '%s', not a number, so that it is a header, and no row follows",
+                         line, first);
     if (status == FMT_OK && record.count == 0)
-        status = fmti_fail(s->error, FMT_ERR_FORMAT, s->name, "has no rows of numbers");
+        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name, "has no rows of numbers");
     return status == FMT_OK ? read_values(c, &record, table) : status;
 }
 

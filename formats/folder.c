@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_picture_name(const char *name)
+bool fmt_is_picture_name(const char *name)
 {
-    static const char *const suffixes[] = {".png", ".jpg", ".jpeg",
-                                           ".pgm", ".ppm", ".pnm"};
+    static const char *const suffixes[] = {".png", ".jpg",  ".jpeg", ".pgm",  ".ppm",  ".pnm", ".bmp",
+                                           ".gif", ".tif", ".tiff", ".webp", ".heic", ".avif"};
     if (name[0] == '.')
         return false;
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
@@ -56,7 +56,7 @@ static fmt_status list_pictures(const fmti_source *source, fmt_names *names)
                 status = fmti_fail_errno(source->error, source->name, "read", errno);
             break;
         }
-        if (is_picture_name(entry->d_name))
+        if (fmt_is_picture_name(entry->d_name))
             status = add_name(names, &room, entry->d_name, source);
     }
     closedir(folder);
@@ -81,7 +81,10 @@ static fmt_status read_picture(const fmti_source *folder, const char *path,
     source.data = bytes.data;
     source.size = bytes.size;
     fmt_kind kind = fmt_recognise(path, bytes.data, bytes.size);
-    if (kind == FMT_PNG || kind == FMT_JPEG || kind == FMT_PNM)
+    const char *foreign = fmti_foreign_picture(bytes.data, bytes.size);
+    if (foreign != NULL)
+        status = fmti_refuse_picture(&source, foreign);
+    else if (kind == FMT_PNG || kind == FMT_JPEG || kind == FMT_PNM)
         status = fmti_picture_read(&source, kind, picture);
     else
         status = fmti_fail(folder->error, FMT_ERR_FORMAT, path,

@@ -13,11 +13,11 @@
  *   PNG, JPEG, PNM   one row per picture. PNG: 1 to 16 bits, grey, RGB or
  *                    palette (palettes become RGB), interlaced or not; alpha is
  *                    laid over black; gamma and colour profiles are ignored.
- *                    JPEG: grey, colour, CMYK; EXIF rotation is ignored. PNM:
+ *                    JPEG: grey, colour, CMYK; turned as EXIF says. PNM:
  *                    P2 P3 P5 P6, maxval to 65535, one picture per file.
- *   a folder         one row per picture in it (by suffix: png jpg jpeg pgm ppm
- *                    pnm), sorted by name in byte order ("10.png" before
- *                    "2.png"); other and hidden files are passed over.
+ *   a folder         one row per picture in it (fmt_is_picture_name), sorted by
+ *                    name in byte order ("10.png" before "2.png"); other and
+ *                    hidden files are passed over.
  *   IDX              MNIST's format, gzipped or not. Bytes in three dimensions
  *                    are grey pictures; bytes in one dimension are labels (also
  *                    given as rows of one value); anything else is an array.
@@ -122,6 +122,11 @@ const char *fmt_kind_name(fmt_kind kind);   /* "PNG", "CIFAR-10 binary", ... */
 /* The kind of a file by its first bytes and, failing that, its name's suffix;
  * FMT_ANY when neither tells. data holds the whole file. */
 fmt_kind fmt_recognise(const char *name, const uint8_t *data, size_t size);
+
+/* Whether a file is a picture by its suffix: png jpg jpeg pgm ppm pnm, and what
+ * is refused when read, so that nobody misses it: bmp gif tif tiff webp heic
+ * avif. Hidden files are none. */
+bool fmt_is_picture_name(const char *name);
 
 /* ---- Reading rows. options may be NULL for the defaults. ---- */
 

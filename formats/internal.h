@@ -81,6 +81,10 @@ fmt_status fmti_put(fmti_output *out, const void *data, size_t size);
 /* Finishes when status is FMT_OK, else undoes; answers with what happened. */
 fmt_status fmti_output_close(fmti_output *out, fmt_status status);
 
+/* read.c: what a picture is that is known, but not read here; NULL: it is none. */
+const char *fmti_foreign_picture(const uint8_t *data, size_t size);
+fmt_status fmti_refuse_picture(const fmti_source *source, const char *kind);
+
 /* inflate.c. window_bits as zlib has them: -15 bare deflate, 31 gzip. */
 size_t fmti_inflate_prefix(const uint8_t *packed, size_t packed_size,
                            int window_bits, uint8_t *out, size_t out_size);
@@ -115,6 +119,12 @@ fmt_status fmti_picture_read(const fmti_source *source, fmt_kind kind,
 /* Clamped, rounded, pixel by pixel (RGBRGB...): what writers want. */
 void fmti_interleave_row(const float *data, size_t height, size_t width,
                          size_t channels, size_t y, uint8_t *row);
+
+/* exif.c: how a picture is to be turned, 1 (as it is) to 8, by the bytes of an
+ * APP1 marker; and turning it. */
+unsigned fmti_exif_orientation(const uint8_t *data, size_t size);
+fmt_status fmti_picture_turn(const fmti_source *source, unsigned orientation,
+                             fmti_picture *picture);
 
 /* one per format */
 fmt_status fmti_png_read(const fmti_source *source, fmti_picture *picture);

@@ -19,6 +19,7 @@ typedef struct jpeg_input {
     const fmti_source *source;
     fmti_picture *picture;
     uint8_t *row;
+    unsigned orientation;
     fmt_status status;
     jmp_buf jump;
 } jpeg_input;
@@ -87,13 +88,24 @@ static void put_pixel(const jpeg_input *in, const uint8_t *pixel, size_t i)
     }
 }
 
+/* 1 where no marker says otherwise. */
+static unsigned orientation_of(const struct jpeg_decompress_struct *c)
+{
+    unsigned orientation = 1;
+    for (jpeg_saved_marker_ptr m = c->marker_list; m != NULL && orientation == 1; m = m->next)
+        orientation = fmti_exif_orientation(m->data, m->data_length);
+    return orientation;
+}
+
 static void read_header(jpeg_input *in)
 {
     struct jpeg_decompress_struct *c = &in->cinfo;
     jpeg_create_decompress(c);
     c->progress = &in->progress;
     jpeg_mem_src(c, in->source->data, (unsigned long)in->source->size);
+    jpeg_save_markers(c, JPEG_APP0 + 1, 0xFFFF);
     jpeg_read_header(c, TRUE);
+    in->orientation = orientation_of(c); /* markers do not outlive the reading */
     if (c->num_components == 1)
         c->out_color_space = JCS_GRAYSCALE;
     else if (c->num_components == 4)
@@ -146,6 +158,8 @@ fmt_status fmti_jpeg_read(const fmti_source *source, fmti_picture *picture)
     in->progress.progress_monitor = on_progress;
     read_all(in);
     fmt_status status = in->status;
+    if (status == FMT_OK)
+        status = fmti_picture_turn(source, in->orientation, picture);
     jpeg_destroy_decompress(&in->cinfo);
     free(in->row);
     free(in);

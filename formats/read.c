@@ -69,6 +69,28 @@ static fmt_kind kind_by_content(const uint8_t *data, size_t size)
     return FMT_ANY;
 }
 
+const char *fmti_foreign_picture(const uint8_t *data, size_t size)
+{
+    if (size >= 12 && starts(data, size, "RIFF", 4) && memcmp(data + 8, "WEBP", 4) == 0)
+        return "WebP";
+    if (starts(data, size, "GIF87a", 6) || starts(data, size, "GIF89a", 6))
+        return "GIF";
+    if (starts(data, size, "II*\0", 4) || starts(data, size, "MM\0*", 4))
+        return "TIFF";
+    if (size >= 26 && starts(data, size, "BM", 2) && fmti_le32(data + 6) == 0)
+        return "BMP"; /* what is reserved in it is 0, and never so in a text */
+    if (size >= 12 && memcmp(data + 4, "ftyp", 4) == 0)
+        return memcmp(data + 8, "avif", 4) == 0 ? "AVIF" : "HEIF";
+    return NULL;
+}
+
+fmt_status fmti_refuse_picture(const fmti_source *source, const char *kind)
+{
+    return fmti_fail(source->error, FMT_ERR_UNSUPPORTED, source->name,
+                     "is a %s picture, which is not read here (convert it to PNG; "
+                     "JPEG and PNM are read too)", kind);
+}
+
 fmt_kind fmt_recognise(const char *name, const uint8_t *data, size_t size)
 {
     fmt_kind kind = kind_by_content(data, size);
@@ -120,8 +142,12 @@ static fmt_status read_bytes(const fmti_source *source, fmt_table *table)
     fmt_kind kind = source->options->kind;
     if (source->size == 0 && kind != FMT_RAW)
         return fmti_fail(source->error, FMT_ERR_FORMAT, source->name, "is empty");
-    if (kind == FMT_ANY)
+    if (kind == FMT_ANY) {
+        const char *foreign = fmti_foreign_picture(source->data, source->size);
+        if (foreign != NULL)
+            return fmti_refuse_picture(source, foreign);
         kind = fmt_recognise(source->name, source->data, source->size);
+    }
     return settle(source, parse(source, kind, table), table);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "args.h"
 #include "help.h"
+#include "progress.h"
 #include "serve.h"
 #include "share_cells.h"
 #include "together.h"
@@ -36,7 +37,7 @@ static int command(int argc, char **argv)
         return find_command("help")->run(1, argv + 1);
     if (found == NULL)
         return say_usage(&say, "there is no command '%s' for many machines", argv[1]);
-    return found->run(argc - 1, argv + 1);
+    return exit_status(found->run(argc - 1, argv + 1));
 }
 
 int main(int argc, char **argv)

@@ -202,7 +202,7 @@ static int serve(const struct say *say, struct serving *v, struct place *place)
     struct http *http = http_start(&v->house, place);
     if (http != NULL) {
         say_result(say, "http://%s:%u/\n", place->address, place->port);
-        say_flush(say);
+        say_flush(say, EXIT_DONE);
         wait_for_signal();
         http_stop(http);
     }

@@ -176,6 +176,72 @@ static void jpeg_of_every_make_means_its_colour(void **state)
     }
 }
 
+/* A grey JPEG of 16x8 pixels: white top left, grey top right, black below; with an orientation by EXIF. */
+static void make_turned_jpeg(void **state, unsigned orientation, bool big, bytes *turned)
+{
+    char path[256];
+    float x[8 * 16];
+    bytes plain = {.size = 0};
+    fmt_error e;
+    for (size_t i = 0; i < 8 * 16; i++)
+        x[i] = i / 16 >= 4 ? -1 : i % 16 < 8 ? 1 : 0;
+    path_in(state, "plain.jpg", path);
+    expect_ok(fmt_write_image(path, FMT_JPEG, x, 8, 16, 1, &e), &e);
+    load(state, "plain.jpg", &plain);
+    void (*put)(bytes *, uint64_t, size_t) = big ? add_be : add_le;
+    turned->size = 0;
+    add(turned, plain.data, 2);
+    add_be(turned, 0xFFE1, 2);
+    add_be(turned, 2 + 6 + 8 + 2 + 12 + 4, 2);
+    add(turned, "Exif\0\0", 6);
+    add_text(turned, big ? "MM" : "II");
+    put(turned, 42, 2);
+    put(turned, 8, 4);
+    put(turned, 1, 2);
+    put(turned, 0x0112, 2);
+    put(turned, 3, 2);
+    put(turned, 1, 4);
+    put(turned, orientation, 2);
+    put(turned, 0, 2);
+    put(turned, 0, 4);
+    add(turned, plain.data + 2, plain.size - 2);
+}
+
+static void jpeg_is_turned_as_exif_says(void **state)
+{
+    /* by the table of the EXIF standard: where the first row and the first column are to be seen, so where the corners
+       of the stored first row go: 0 top left, 1 top right, 2 bottom right, 3 bottom left */
+    static const unsigned white[] = {0, 0, 1, 2, 3, 0, 1, 2, 3}, grey[] = {1, 1, 0, 3, 2, 3, 2, 1, 0};
+    for (unsigned o = 0; o <= 9; o++) {
+        bytes b;
+        fmt_table t;
+        bool high = o >= 5 && o <= 8;
+        make_turned_jpeg(state, o, o % 2 == 1, &b);
+        read_ok(&b, "x.jpg", NULL, &t);
+        assert_int_equal(t.width, high ? 8 : 16);
+        assert_int_equal(t.height, high ? 16 : 8);
+        const size_t corner[] = {0, t.width - 1, t.dim - 1, t.dim - t.width};
+        for (unsigned k = 0; k < 4; k++) {
+            float wanted = k == white[o < 9 ? o : 0] ? 1 : k == grey[o < 9 ? o : 0] ? 0 : -1;
+            assert_true(fabsf(t.data[corner[k]] - wanted) < 0.1f); /* the quality is 95 */
+        }
+        fmt_table_free(&t);
+    }
+}
+
+static void damaged_exif_leaves_a_picture_as_it_is(void **state)
+{
+    bytes b;
+    for (size_t at = 6; at < 6 + 6 + 8 + 2 + 12; at++) { /* the bytes of the marker, each made 255 */
+        fmt_table t;
+        make_turned_jpeg(state, 6, true, &b);
+        b.data[at] = 255;
+        read_ok(&b, "x.jpg", NULL, &t);
+        assert_int_equal(t.dim, 8 * 16);
+        fmt_table_free(&t);
+    }
+}
+
 static void pnm_of_every_make_means_its_samples(void **state)
 {
     static const struct {
@@ -485,6 +551,8 @@ int main(void)
         LAW(pixels_are_clamped_and_rounded_to_nearest),
         LAW(jpeg_of_a_smooth_picture_comes_back_close),
         LAW(jpeg_of_every_make_means_its_colour),
+        LAW(jpeg_is_turned_as_exif_says),
+        LAW(damaged_exif_leaves_a_picture_as_it_is),
         LAW(pnm_of_every_make_means_its_samples),
         LAW(picture_faults_have_their_sentences),
         LAW(pictures_larger_than_the_limits_are_refused),

@@ -222,7 +222,10 @@ static void csv_faults_have_their_sentences(void **state)
         const char *sentence;
     } cases[] = {
         {"\n \n", FMT_ERR_FORMAT, "x.csv: has no rows of numbers"},
-        {"a,b\n", FMT_ERR_FORMAT, "x.csv: has no rows of numbers"},
+        {"a,b\n", FMT_ERR_FORMAT,
+         "x.csv: line 1 begins with 'a', not a number, so that it is a header, and no row follows"},
+        {"\"1,2,3\"\n", FMT_ERR_FORMAT,
+         "x.csv: line 1 begins with '1,2,3', not a number, so that it is a header, and no row follows"},
         {"1,b\n", FMT_ERR_FORMAT, "x.csv: line 1, column 2 is 'b', not a plain number"},
         {"a,b\n1,2\n\n3,0x10\n", FMT_ERR_FORMAT, "x.csv: line 4, column 2 is '0x10', not a plain number"},
         {"1,2\n3,\"4\"5\n", FMT_ERR_FORMAT, "x.csv: line 2, column 2: something follows the closing quote"},
