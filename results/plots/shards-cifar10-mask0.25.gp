@@ -1,0 +1,46 @@
+set terminal svg size 860,460 dynamic background rgb 'white' font 'Helvetica,12'
+set linetype 1 lc rgb '#9aa3af' lw 1.6
+set linetype 2 lc rgb '#111827' lw 1.6
+set linetype 3 lc rgb '#d97706' lw 1.6
+set linetype 4 lc rgb '#fbbf24' lw 1.6
+set linetype 5 lc rgb '#7c3aed' lw 1.6
+set linetype 6 lc rgb '#c084fc' lw 1.6
+set linetype 7 lc rgb '#0891b2' lw 1.6
+set linetype 8 lc rgb '#dc2626' lw 1.6
+set linetype 9 lc rgb '#fb7185' lw 1.6
+set linetype 10 lc rgb '#15803d' lw 1.6
+set linetype 11 lc rgb '#65a30d' lw 1.6
+set linetype 12 lc rgb '#1d4ed8' lw 1.6
+set output 'shards-cifar10-mask0.25.svg'
+set title 'cifar10, mask0.25' noenhanced
+set xlabel 'width of a shard, down to a single network'
+set ylabel 'mean squared error'
+set key outside right noenhanced width -4 samplen 2
+set grid lc rgb '#dddddd'
+set logscale y
+set format y '10^{%L}'
+set logscale x 2
+$s1 << EOD
+16 1e-07
+32 1e-07
+64 1e-07
+128 1e-07
+256 1.74025146e-07
+1024 0.000107506271
+EOD
+$s2 << EOD
+16 0.035674395
+32 0.0337119928
+64 0.027490486
+128 0.0259639668
+256 0.02816605
+512 0.033117103
+EOD
+$s4 << EOD
+16 0.0753739557
+32 0.0654951323
+64 0.0647037533
+128 0.0690184409
+256 0.0805933565
+EOD
+plot $s1 with linespoints lc 10 pt 7 title 'one row a unit', $s2 with linespoints lc 3 pt 7 title 'two', $s4 with linespoints lc 8 pt 7 title 'four'
