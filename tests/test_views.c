@@ -283,6 +283,15 @@ static void a_row_is_taken_back_from_every_view(void **state)
     bpcn_memory_free(fewer);
 }
 
+/* A name of our own, with no file of that name. */
+static void scratch(char *path)
+{
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    unlink(path);
+}
+
 static void a_file_gives_back_what_it_was_given(void **state)
 {
     (void)state;
@@ -290,10 +299,7 @@ static void a_file_gives_back_what_it_was_given(void **state)
     float x[ROWS * DIM], out[2][ROWS * DIM];
     unsigned char known[ROWS * DIM];
     char path[] = "/tmp/bpcn-views-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
-    unlink(path);
+    scratch(path);
     bpcn_options o = table_options();
     bpcn_open_options open;
     bpcn_open_options_default(&open, sizeof open);
@@ -344,9 +350,7 @@ static void threads_do_not_change_an_answer(void **state)
     float x[ROWS * DIM], out[2][ROWS * DIM];
     unsigned char known[ROWS * DIM];
     char path[] = "/tmp/bpcn-views-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    scratch(path);
     clusters(&dice, ROWS, x);
     for (size_t j = 0; j < ROWS * DIM; j++)
         known[j] = j % 5 != 2;
