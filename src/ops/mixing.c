@@ -106,12 +106,15 @@ static void average_free(struct average *a)
 static int average_create(struct average *a, const struct reads *r)
 {
     size_t n = r->request->n, entries = r->request->answers ? n * r->many->views->dim : 0;
-    a->top = alloc_zeroed(n, 3 * sizeof *a->top);
+    *a = (struct average){.top = alloc_zeroed(n, 3 * sizeof *a->top)};
+    if (entries > 0)
+        a->mean = alloc_zeroed(entries, 2 * sizeof *a->mean);
+    if (a->top == NULL || (entries > 0 && a->mean == NULL))
+        return -1;
     a->total = a->top + n;
     a->density = a->top + 2 * n;
-    a->mean = entries > 0 ? alloc_zeroed(entries, 2 * sizeof *a->mean) : NULL;
-    a->square = a->mean + entries;
-    return a->top != NULL && (entries == 0 || a->mean != NULL) ? 0 : -1;
+    a->square = entries > 0 ? a->mean + entries : NULL;
+    return 0;
 }
 
 /* Adds what a shard says of one row, with this weight. */

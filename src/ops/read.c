@@ -62,7 +62,7 @@ static int search_create(struct search *s, size_t n, size_t code, size_t layers)
     s->outcome = alloc_zeroed(n, sizeof *s->outcome);
     s->extra = alloc_zeroed(n, 2 * sizeof *s->extra);
     s->fit = alloc_zeroed(n * (layers + 1), sizeof *s->fit);
-    s->allowance = s->extra + n;
+    s->allowance = s->extra != NULL ? s->extra + n : NULL;
     return s->subset && s->points && s->outcome && s->extra && s->fit ? 0 : -1;
 }
 
