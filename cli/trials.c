@@ -67,7 +67,7 @@ static void try_row(struct memfile *file, uint64_t row, const float *x, const un
     free(shown);
 }
 
-bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                          bpcn_write_row *info, size_t *written)
 {
     bpcn_stats stats = {.size = sizeof stats};
@@ -76,7 +76,7 @@ bpcn_status trials_write(struct memfile *file, const float *x, const unsigned ch
         for (size_t i = 0; i < n; i++)
             if (stats.writes + i >= FIRST && (stats.writes + i) % EVERY == 0)
                 try_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
-    return memfile_write(file, x, known, n, info, written);
+    return memfile_write(file, x, known, n, names, info, written);
 }
 
 double trials_factor(const struct trials *t)

@@ -217,6 +217,7 @@ typedef struct bpcn_stats {
     size_t open_shard;          /* the one begun last */
     size_t surprises;           /* kept so far, of options.surprises: see bpcn_memory_typicality */
     size_t names;               /* kept so far, of options.names */
+    size_t name_bytes;          /* of `bytes`, those for names */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);

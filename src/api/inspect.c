@@ -73,7 +73,8 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .shards = c->count,
                        .open_shard = open,
                        .surprises = c->surprises.count,
-                       .names = c->names.count};
+                       .names = c->names.count,
+                       .name_bytes = c->names.most * c->names.each};
     sized_give(&sized_stats, &full, stats, stats->size);
     return BPCN_OK;
 }
