@@ -240,7 +240,7 @@ static void change_a_little(struct engine *e, struct job *job)
         known = NULL;
     e->made++;
     if (job->kind == JOB_WRITE)
-        job->status = trials_write(e->file, job->x + at, known, 1, &job->became[job->done], &written);
+        job->status = trials_write(e->file, job->x + at, known, 1, NULL, &job->became[job->done], &written);
     else if (job->kind == JOB_DELETE)
         job->status = memfile_delete(e->file, job->x + at);
     else
