@@ -540,6 +540,8 @@ typedef struct bpcn_file_info {
     uint64_t file_most;     /* bytes that the file never exceeds: with all shards begun, the log at its
                                longest, the longest note */
     uint64_t disk_most;     /* while the log is folded: that, and the new file beside it */
+    uint64_t torn_seal;     /* 1: one of the file's two seals is damaged, or a crash tore it. The other and the log say
+                               all there is to know, and the next change makes it anew; 0 from bpcn_file_inspect */
 } bpcn_file_info;
 
 /* About a file by its header alone, and the options of the memory in it. Either may be NULL. */
