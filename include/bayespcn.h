@@ -305,6 +305,11 @@ typedef struct bpcn_read_options {
                                  of the answers, 0 where the entry is known. What shards and views differ by, and
                                  the variance of each; of a memory without views the latter alone, which is too
                                  little for rows that were never written */
+    double *trace;            /* out: NULL (default), or room for n x trace_room: of every row the energies that its
+                                 search met, one an evaluation and in that order, in the shard that answers; NaN
+                                 after the last. Stages of a search add variances of their own, so it falls within
+                                 a stage. None with views or BPCN_OBJECTIVE_PAPER */
+    size_t trace_room;        /* evaluations of a row that are told of; those beyond are not */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
