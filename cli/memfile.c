@@ -164,12 +164,25 @@ void memfile_tell_dropped(const struct say *say, const char *path, uint64_t byte
     told |= bytes > 0;
 }
 
+void memfile_tell_seal(const struct say *say, const char *path, uint64_t torn)
+{
+    static bool told;
+    if (torn > 0 && !told)
+        say_note(say,
+                 "%s: one of its two seals is damaged, or a crash tore it; nothing is missing, and the next write makes "
+                 "it anew",
+                 path);
+    told |= torn > 0;
+}
+
 static int tell_dropped(struct memfile *file)
 {
     struct totals t;
     if (parts_totals(file->folder, 0, &t, fresh(file)) != 0)
         return memfile_error(file);
     memfile_tell_dropped(file->say, file->path, t.dropped_bytes, t.dropped_rows);
+    if (t.dropped_bytes == 0)
+        memfile_tell_seal(file->say, file->path, t.torn_seal);
     return 0;
 }
 
@@ -251,7 +264,7 @@ bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
-    if (file->folder->lone && alone() && options->spread != NULL)
+    if (file->folder->lone && alone() && (options->spread != NULL || options->trace != NULL))
         return noted(file, bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, out, info));
     bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
     int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));

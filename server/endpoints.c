@@ -101,7 +101,9 @@ static int run_read(struct request *r)
     job.answers = malloc(job.rows * dim * sizeof *job.answers);
     job.spread = r->body.spread ? malloc(job.rows * dim * sizeof *job.spread) : NULL;
     job.info = malloc(job.rows * sizeof *job.info);
-    bool room = job.answers && job.info && (job.spread || !r->body.spread);
+    bool traces = r->body.trace && !memfile_is_folder(r->house->file->path);
+    job.trace = traces ? malloc(job.rows * TRACE_MOST * sizeof *job.trace) : NULL;
+    bool room = job.answers && job.info && (job.spread || !r->body.spread) && (job.trace || !traces);
     int failed = room ? run_job(r, &job) : no_room(r);
     if (!failed) {
         count_reads(r, &job);
@@ -109,6 +111,7 @@ static int run_read(struct request *r)
     }
     free(job.answers);
     free(job.spread);
+    free(job.trace);
     free(job.info);
     return failed;
 }
