@@ -12,13 +12,6 @@
 #include "say.h"
 
 /* What the program keeps in the file's note, next to the memory itself. */
-/* Entries of rows to be written that were hidden and filled in first, in units of their columns' scales. */
-struct trials {
-    double errors, spreads, plain; /* sums of squares: what they were off, the library's spread, and what the centres of
-                                      their columns would have been off */
-    uint64_t entries;
-};
-
 struct remark {
     fmt_schema fields; /* what a row is */
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
@@ -26,7 +19,7 @@ struct remark {
     size_t recalled;   /* how many of them came back */
     double scale;      /* root mean square of their values; 0: not known */
     uint64_t measured; /* writes at that time */
-    struct trials trials;
+    bpcn_trials trials;
 };
 
 enum { NOTE_MOST = BPCN_MAX_NOTE };

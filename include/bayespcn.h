@@ -406,6 +406,45 @@ BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *
                                         const float *codes, size_t n, const bpcn_read_options *options, double *energy,
                                         float *grad);
 
+/* ---- tables ------------------------------------------------------------------------------- */
+
+/* Rows of a table are never twice the same, and what they lack is to be filled in: docs/TABLES.md. Their entries should vary
+   about 0 by about 1. Where several entries are one column, such as one for each word of a category, column [dim] has
+   the number of each entry's column; NULL: every entry is a column. */
+
+#define BPCN_MAX_LOOK 600 /* rows that are looked at */
+
+/* Sets layers, hidden, activation, sigma_x, views and shards for the memory of a table that begins with these rows, x
+   [n x dim], known [n x dim] or NULL as for bpcn_memory_write. The other options are to hold the defaults or what is
+   wanted, and dim. From 200 rows on, of a few settings the one is chosen that fills hidden columns of the last of the
+   first rows best after learning from those before; that takes a second or two. With fewer it is the usual one. */
+BPCN_API bpcn_status bpcn_options_for_table(bpcn_options *options, const size_t *column, const float *x,
+                                            const unsigned char *known, size_t n);
+
+/* What comes of trying a memory on rows that are about to be written: some columns are hidden, read with
+   BPCN_OBJECTIVE_MARGINAL, noise 0 and a spread, and compared. Sums of squares over entries that were hidden, all 0 at
+   first; whoever writes keeps them beside the memory. 32 bytes in every version. */
+typedef struct bpcn_trials {
+    double errors;    /* of what the answers were off */
+    double spreads;   /* of what the library's spread said */
+    double plain;     /* of the entries themselves: what zeros would have been off */
+    uint64_t entries; /* how many */
+} bpcn_trials;
+
+/* Whether the row that bpcn_stats.writes rows came before is to be tried, as one in eight is: 0, or how many entries of
+   shown [dim] are set, those of the row's known ones [dim] (NULL: all) that the trial shows. */
+BPCN_API size_t bpcn_trials_hide(uint64_t row, const size_t *column, const unsigned char *known, size_t dim,
+                                 unsigned char *shown);
+
+/* Adds what came of a trial: of the row, what is known of it or NULL, the answer, its spread and what was shown, [dim]
+   each. Of many thousand entries the oldest count less and less. */
+BPCN_API void bpcn_trials_count(bpcn_trials *trials, const float *x, const unsigned char *known, size_t dim,
+                                const float *answer, const float *spread, const unsigned char *shown);
+
+/* By what the library's spread is to be multiplied so that it covers the errors that were made; 1.4, the median of some
+   tables, while fewer than 50 entries were tried. */
+BPCN_API double bpcn_trials_factor(const bpcn_trials *trials);
+
 /* ---- forget, sample ----------------------------------------------------------------------- */
 
 /* Lets everything fade towards the prior by 0 <= beta <= 1: 0 changes nothing, 1 restores the
