@@ -289,8 +289,8 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 
 # ---- many machines: the commands on a folder of memory files, and experiments, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
-MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args asking columns fading fields folder help input like load memfile output naming parts parts_names parts_read parts_write picture \
-             progress query remark say scores table table_options table_writer trials filling verdict letters commit cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_info cmd_reproduce)
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args asking columns fading fields folder help input like load memfile output parts parts_read parts_write picture \
+             progress query remark say scores table table_options table_writer trials filling verdict letters commit naming parts_names cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_list cmd_info cmd_reproduce)
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps
 

@@ -89,16 +89,18 @@ int all_open(struct folder *folder, int read_only, struct trouble *trouble)
     folder_open(folder, read_only, trouble);
     if (agree(trouble) != 0)
         return trouble->status;
-    uint64_t shards = 0;
+    uint64_t sums[2] = {0}; /* shards, and names to be kept */
     for (size_t i = 0; i < folder->count; i++) {
         bpcn_options o = {.size = sizeof o};
         bpcn_memory_get_options(folder->part[i].memory, &o);
-        shards += o.shards;
+        sums[0] += o.shards;
+        sums[1] += o.names;
     }
-    add_up(&shards, 1);
+    add_up(sums, 2);
     tell_all(&folder->options, sizeof folder->options);
     bpcn_options first = folder->options;
-    folder->options.shards = (size_t)shards;
+    folder->options.shards = (size_t)sums[0];
+    folder->options.names = (size_t)sums[1];
     folder_check(folder, &first, trouble);
     if (agree(trouble) == 0)
         share_counts(folder);
