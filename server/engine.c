@@ -251,7 +251,7 @@ static void change_a_little(struct engine *e, struct job *job)
     if (known != NULL && memchr(known, 0, e->dim) == NULL)
         known = NULL;
     if (job->kind == JOB_WRITE)
-        job->status = trials_write(e->file, job->x + at, known, 1, &job->became[job->done], &written);
+        job->status = trials_write(e->file, job->x + at, known, 1, NULL, &job->became[job->done], &written);
     else if (job->kind == JOB_DELETE)
         job->status = memfile_delete(e->file, job->x + at);
     else
