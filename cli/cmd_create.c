@@ -307,8 +307,12 @@ static void tell_shards(const struct say *say, const struct memhead *h)
 static void tell_disk(const struct say *say, const char *path, const struct memhead *h)
 {
     struct statvfs disk;
-    say_result(say, "on disk %s now, at most %s with its log, %s while that is folded\n", say_bytes(h->file_bytes),
+    say_result(say, "on disk %s now, at most %s with its log, %s while that is folded", say_bytes(h->file_bytes),
                say_bytes(h->file_most), say_bytes(h->disk_most));
+    if (h->options.names > 0)
+        say_result(say, "; up to %s are for the names of the latest %zu rows", say_bytes(h->stats.name_bytes),
+                   h->options.names);
+    say_result(say, "\n");
     uint64_t there = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
     if (there < h->disk_most - h->file_bytes)
         say_note(say, "%s: its disk has %s free, so that its log is folded earlier%s", path, say_bytes(there),
@@ -344,9 +348,6 @@ static void tell(const struct args *a, const char *path, const struct like *like
         say_result(&a->say, "%zu hidden layer%s, %s in memory whatever is written\n", o->layers,
                    o->layers == 1 ? "" : "s", say_bytes(head.stats.bytes));
     }
-    if (o->names > 0)
-        say_result(&a->say, "%s of that are for the names of the latest %zu rows\n", say_bytes(head.stats.name_bytes),
-                   o->names);
     if (head.file_most > 0)
         tell_disk(&a->say, path, &head);
     memhead_free(&head);

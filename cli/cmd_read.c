@@ -202,8 +202,6 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
                bpcn_verdict_name(verdict), say_hue(say, HUE_PLAIN));
     if (!r->score && v->answer == NULL)
         say_result(say, "  not answered");
-    if (v->name[0] != '\0')
-        say_result(say, "  %s", v->name);
     if (v->typicality >= 0 && (r->alarm >= 0 || r->options.views > 0))
         say_result(say, "  typicality %.4f", v->typicality);
     if (alarming(r, v))
@@ -211,6 +209,8 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
     tell_fields(r, v);
     if (error >= 0)
         say_result(say, "  error %.5f", error);
+    if (v->name[0] != '\0')
+        say_result(say, "  %s", v->name);
     if (r->shards > 1)
         say_result(say, "  shard %" PRIu64, v->info->shard);
     say_result(say, "\n");

@@ -346,6 +346,13 @@ static int load_rows(const struct say *say, const fmt_schema *fields, const stru
     return got < 0 ? -1 : 0;
 }
 
+/* A picture that was resized has the 256 values of one in a file, so that it can be had again exactly (bpcn delete). */
+static void round_pixels(fmt_table *t)
+{
+    for (size_t j = 0; j < t->rows * t->dim; j++)
+        t->data[j] = (float)(2 * rint(255 * ((double)t->data[j] + 1) / 2) / 255 - 1);
+}
+
 int load_piece(const struct say *say, const fmt_schema *fields, const struct input_options *options,
                const struct item *item, struct table **table, struct piece *piece)
 {
@@ -366,6 +373,8 @@ int load_piece(const struct say *say, const fmt_schema *fields, const struct inp
             say_error(say, "%s%s", error.message, status == FMT_ERR_RANGE ? plain_advice : "");
         return -1;
     }
+    if (o.resize && fmt_is_picture_name(item->path))
+        round_pixels(&t);
     piece->ended = o.kind != FMT_RAW || strcmp(item->path, "-") != 0 || t.rows == 0 || options->count > 0;
     int failed = 0;
     if (t.rows == 0)

@@ -164,12 +164,25 @@ void memfile_tell_dropped(const struct say *say, const char *path, uint64_t byte
     told |= bytes > 0;
 }
 
+void memfile_tell_seal(const struct say *say, const char *path, uint64_t torn)
+{
+    static bool told;
+    if (torn > 0 && !told)
+        say_note(say,
+                 "%s: one of its two seals is damaged, or a crash tore it; nothing is missing, and the next write makes "
+                 "it anew",
+                 path);
+    told |= torn > 0;
+}
+
 static int tell_dropped(struct memfile *file)
 {
     struct totals t;
     if (parts_totals(file->folder, 0, &t, fresh(file)) != 0)
         return memfile_error(file);
     memfile_tell_dropped(file->say, file->path, t.dropped_bytes, t.dropped_rows);
+    if (t.dropped_bytes == 0)
+        memfile_tell_seal(file->say, file->path, t.torn_seal);
     return 0;
 }
 

@@ -56,6 +56,9 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
 /* What a crash left at the end of a file, once a run. */
 void memfile_tell_dropped(const struct say *say, const char *path, uint64_t bytes, uint64_t rows);
 
+/* That one of its seals is no longer one, once a run. */
+void memfile_tell_seal(const struct say *say, const char *path, uint64_t torn);
+
 /* Makes sure that everything so far, the remark too, is on disk. */
 int memfile_commit(struct memfile *file);
 

@@ -336,8 +336,8 @@ typedef struct bpcn_read_options {
     size_t shards;            /* that a query is read in at most, of those that could have it by a quick
                                  look at all; the likeliest answers, where familiarity counts for up to
                                  a nat. 0 (default): 4. As many as there are, or more: all, without
-                                 the look. Of every view: those where the row most likely belongs, 8 by
-                                 default */
+                                 the look. Of every view: those where the row most likely belongs, 16
+                                 by default */
     float *spread;            /* out: NULL (default), or room for n x dim: the standard deviation of every entry
                                  of the answers, 0 where the entry is known. What shards and views differ by, and
                                  the variance of each; of a memory without views the latter alone, which is too
@@ -545,6 +545,8 @@ typedef struct bpcn_file_info {
     uint64_t file_most;     /* bytes that the file never exceeds: with all shards begun, the log at its
                                longest, the longest note */
     uint64_t disk_most;     /* while the log is folded: that, and the new file beside it */
+    uint64_t torn_seal;     /* 1: one of the file's two seals is damaged, or a crash tore it. The other and the log say
+                               all there is to know, and the next change makes it anew; 0 from bpcn_file_inspect */
 } bpcn_file_info;
 
 /* About a file by its header alone, and the options of the memory in it. Either may be NULL. */
