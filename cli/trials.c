@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENOUGH = 50 }; /* entries */
-
 static void try_row(struct memfile *file, uint64_t row, const float *x, const unsigned char *known)
 {
     size_t dim = file->remark.fields.dim;
@@ -40,7 +38,7 @@ bpcn_status trials_write(struct memfile *file, const float *x, const unsigned ch
 void trials_describe(const bpcn_trials *t, char *text, size_t room)
 {
     text[0] = '\0';
-    if (t->entries >= ENOUGH)
+    if (t->entries >= BPCN_ENOUGH_TRIALS)
         snprintf(text, room,
                  "hidden cells of coming rows were filled to within %.2f of their column's scale (its centre: %.2f)",
                  sqrt(t->errors / (double)t->entries), sqrt(t->plain / (double)t->entries));

@@ -436,6 +436,8 @@ typedef struct bpcn_trials {
     uint64_t entries; /* how many */
 } bpcn_trials;
 
+#define BPCN_ENOUGH_TRIALS 50 /* entries that were tried before the sums say anything */
+
 /* Whether the row that bpcn_stats.writes rows came before is to be tried, as one in eight is: 0, or how many entries of
    shown [dim] are set, those of the row's known ones [dim] (NULL: all) that the trial shows. */
 BPCN_API size_t bpcn_trials_hide(uint64_t row, const size_t *column, const unsigned char *known, size_t dim,
@@ -447,7 +449,7 @@ BPCN_API void bpcn_trials_count(bpcn_trials *trials, const float *x, const unsig
                                 const float *answer, const float *spread, const unsigned char *shown);
 
 /* By what the library's spread is to be multiplied so that it covers the errors that were made; 1.4, the median of some
-   tables, while fewer than 50 entries were tried. */
+   tables, while fewer than BPCN_ENOUGH_TRIALS entries were tried. */
 BPCN_API double bpcn_trials_factor(const bpcn_trials *trials);
 
 /* ---- forget, sample ----------------------------------------------------------------------- */

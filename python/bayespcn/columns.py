@@ -13,6 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bayespcn import InvalidError
+from .frames import (
+    filled_with_numbers,
+    filled_with_words,
+    is_frame,
+    is_series,
+    known_values,
+    names_of,
+    numbers_of,
+    words_of,
+)
 from .rows import Array, Floats, Mask, Rows, mask, narrow
 
 FAR = 100.0  # scales from the centre beyond which a number is no plausible value of its column
@@ -99,13 +109,12 @@ def category(name: str, values: Sequence[str]) -> Column:
 
 def _from_series(name: str, series: Any) -> Column:
     """What a column of a DataFrame is."""
-    known = series.dropna()
-    if len(known) == 0:
-        return Column(name, "ignored")
-    if series.dtype.kind in "fiu":
+    known = known_values(series)
+    if known.dtype.kind in "fiu":
         values = known.to_numpy(dtype=np.float64)
-        return Column(name, "number", *centre_and_scale(values[np.isfinite(values)]))
-    if series.dtype.kind in "mMc":
+        finite = values[np.isfinite(values)]
+        return Column(name, "number", *centre_and_scale(finite)) if len(finite) else Column(name, "ignored")
+    if known.dtype.kind in "mMc" or len(known) == 0:
         return Column(name, "ignored")
     words = [str(value) for value in known]
     different = len(set(words))
@@ -120,14 +129,6 @@ def _from_series(name: str, series: Any) -> Column:
     return Column(name, "ignored")
 
 
-def _names(frame: Any) -> dict[str, Any]:
-    """The columns of a DataFrame by their names as text."""
-    names = {str(name): name for name in frame.columns}
-    if len(names) < len(frame.columns):
-        raise InvalidError("several columns of the DataFrame have the same name")
-    return names
-
-
 def columns_of(what: Any) -> list[Column]:
     """Columns from a DataFrame to look at; a list of Column; or a dictionary of names, each with "number", (centre, scale),
     a list of words or "ignored".
@@ -135,9 +136,9 @@ def columns_of(what: Any) -> list[Column]:
     >>> columns_of({"age": (37, 13.6), "city": ["Bonn", "Rome"]})[1].words
     ('Bonn', 'Rome')
     """
-    if hasattr(what, "iloc") and hasattr(what, "columns"):
+    if is_frame(what):
         first = looked_at(len(what.columns))
-        columns = [_from_series(text, what[name].iloc[:first]) for text, name in _names(what).items()]
+        columns = [_from_series(text, what[name].iloc[:first]) for text, name in names_of(what).items()]
         ignored = [c.name for c in columns if c.kind == "ignored"]
         if ignored:
             warnings.warn(f"columns that are not learnt: {', '.join(ignored)}", stacklevel=4)
@@ -247,17 +248,18 @@ class Table:
         return np.repeat(np.arange(len(self.learnt), dtype=np.uintp), [column.size for column in self.learnt])
 
     def encode(self, x: Any, known: Any = None) -> Rows:
-        is_frame = hasattr(x, "iloc") and hasattr(x, "columns")
-        cells = self._cells_of_frame(x) if is_frame else self._cells_of_array(x)
-        single = not is_frame and np.ndim(x) == 1
+        single = not is_frame(x) and np.ndim(x) == 1
+        origin = x.to_frame().T.infer_objects() if is_series(x) else x
+        cells = self._cells_of_frame(origin) if is_frame(origin) else self._cells_of_array(origin)
+        hidden = np.zeros(cells.shape, np.bool_)
         if known is not None:
-            given = mask(known, (self.cells,) if single else (len(cells), self.cells))
-            cells = np.where(given, cells, np.nan)
+            hidden = ~np.atleast_2d(mask(known, (self.cells,) if single else cells.shape))
+            cells = np.where(hidden, np.nan, cells)
         rows = np.zeros((len(cells), self.dim))
         here = np.zeros((len(cells), self.dim), np.bool_)
         for column, cell, entry in self._places():
             rows[:, entry], here[:, entry] = self._entries(column, cells[:, cell])
-        return Rows(narrow(rows), here, single, (x, cells))
+        return Rows(narrow(rows), here, single, (origin, cells, hidden))
 
     def _cells_of_array(self, x: Any) -> Array:
         array = np.asarray(x)
@@ -270,7 +272,7 @@ class Table:
 
     def _cells_of_frame(self, frame: Any) -> Array:
         cells = np.full((len(frame), self.cells), np.nan)
-        names = _names(frame)
+        names = names_of(frame)
         absent = [column.name for column in self.learnt if column.name not in names]
         if len(absent) == len(self.learnt):
             raise InvalidError(f"the DataFrame has none of the memory's columns, such as {absent[0]!r}")
@@ -280,24 +282,11 @@ class Table:
             if column.kind in ("picture", "vector"):
                 raise InvalidError(f"column {column.name!r} is a {column.kind}: give the rows as an array of cells")
             if column.name in names:
-                cells[:, cell.start] = self._cells_of_series(column, frame[names[column.name]])
-        return cells
-
-    @staticmethod
-    def _cells_of_series(column: Column, series: Any) -> Array:
-        missing = series.isna().to_numpy()
-        cells = np.full(len(series), np.nan)
-        if column.kind == "number":
-            if series.dtype.kind not in "fiub":
-                raise InvalidError(f"column {column.name!r} holds numbers, but was given as {series.dtype}")
-            cells[~missing] = series[~missing].to_numpy(dtype=np.float64)
-            return cells
-        place = {word: float(k) for k, word in enumerate(column.words)}
-        words = [str(value) for value in series[~missing]]
-        unseen = sorted(set(words) - set(place))
-        if unseen:
-            warnings.warn(f"words that column {column.name!r} does not have count as unknown: {unseen[0]!r}", stacklevel=5)
-        cells[~missing] = [place.get(word, np.nan) for word in words]
+                series = frame[names[column.name]]
+                is_number = column.kind == "number"
+                cells[:, cell.start] = (
+                    numbers_of(column.name, series) if is_number else words_of(column.name, series, column.words)
+                )
         return cells
 
     def _entries(self, column: Column, cells: Array) -> tuple[Array, Mask]:
@@ -311,7 +300,10 @@ class Table:
             return (one - column.centre) / column.scale, np.broadcast_to(known, one.shape)
         entries = np.where(known, (cells - column.centre) / column.scale, 0)
         far = ~(np.abs(entries) <= FAR) if column.kind == "number" else np.zeros(0, np.bool_)
-        if far.any() and not (self.clip and np.isfinite(entries).all()):
+        if not np.isfinite(entries).all():
+            row, cell = map(int, np.argwhere(~np.isfinite(entries))[0])
+            raise InvalidError(f"row {row}, column {column.name!r} is {cells[row, cell]:g}, which cannot be kept")
+        if far.any() and not self.clip:
             row = int(np.argmax(far[:, 0]))
             raise InvalidError(
                 f"row {row}, column {column.name!r} is {cells[row, 0]:g}, more than {FAR:g} scales ({column.scale:g}) "
@@ -330,12 +322,11 @@ class Table:
         return cells
 
     def decode(self, x: Floats, rows: Rows) -> Any:
-        origin, cells = (None, None) if rows.origin is None else rows.origin
-        answer = self._cells(x)
-        if cells is not None:
-            answer = np.where(np.isnan(cells), answer, cells)
-        if hasattr(origin, "iloc"):
-            return self._filled(origin, cells, answer)
+        origin, cells, hidden = rows.origin
+        answer = np.where(np.isnan(cells), self._cells(x), cells)
+        if is_frame(origin):
+            filled = self._filled(origin, hidden, answer)
+            return filled.iloc[0] if rows.single else filled
         return answer[0] if rows.single else answer
 
     def decode_spread(self, spread: Floats, x: Floats, rows: Rows) -> Array:
@@ -349,23 +340,25 @@ class Table:
                 cells[:, cell.start] = 1 - best
             else:
                 cells[:, cell] = column.scale * spread[:, entry].astype(np.float64)
-        if rows.origin is not None:
-            cells[~np.isnan(rows.origin[1])] = 0
+        cells[~np.isnan(rows.origin[1])] = 0
         widths: Array = cells[0] if rows.single else cells
         return widths
 
-    def _filled(self, frame: Any, cells: Array, answer: Array) -> Any:
-        """A copy in which only what was missing is new."""
+    def _filled(self, frame: Any, hidden: Mask, answer: Array) -> Any:
+        """A copy in which only what was missing or hidden is new."""
         filled = frame.copy()
-        names = _names(frame)
+        names = names_of(frame)
         for column, cell, _ in self._places():
             if column.name not in names:
                 continue
             series = frame[names[column.name]]
-            missing = series.isna().to_numpy()
-            if missing.any():
-                values = answer[missing, cell.start]
-                filled[names[column.name]] = _fill_series(series, missing, column, values)
+            missing = series.isna().to_numpy() | hidden[:, cell.start]
+            values = answer[missing, cell.start]
+            if missing.any() and column.kind == "number":
+                filled[names[column.name]] = filled_with_numbers(series, missing, values)
+            elif missing.any():
+                words = [column.words[int(k)] for k in values]
+                filled[names[column.name]] = filled_with_words(series, missing, words)
         return filled
 
     def frame(self, x: Floats) -> Any:
@@ -382,20 +375,3 @@ class Table:
                 if not column.shape
             }
         )
-
-
-def _fill_series(series: Any, missing: Mask, column: Column, values: Array) -> Any:
-    """The values at their places, in the column's own type where it has one: categories, whole numbers."""
-    new: list[Any] = list(values)
-    if column.kind == "category":
-        had = {str(value): value for value in series.dropna().unique()}
-        if hasattr(series, "cat"):
-            had.update({str(value): value for value in series.cat.categories})
-        new = [had.get(column.words[int(k)], column.words[int(k)]) for k in values]
-        absent = sorted({word for word in new} - set(series.cat.categories)) if hasattr(series, "cat") else []
-        series = series.cat.add_categories(absent) if absent else series
-    elif series.dtype.kind in "iu":
-        new = [int(_rounded(float(value))) for value in values]
-    filled = series.copy()
-    filled[missing] = new
-    return filled

@@ -142,6 +142,7 @@ class Memory:
         self._handle = handle
         self._layout = layout
         self._path = path
+        self._trials = Trials(handle, layout, _chosen(TABLE_READ)) if isinstance(layout, Table) else None
 
     @classmethod
     def _of_handle(cls, handle: raw.Handle, pixels: Any, clip: bool, path: Path | None) -> Memory:
@@ -281,7 +282,7 @@ class Memory:
         info = np.zeros(len(rows.x), np.dtype(raw.WRITE_ROW))
         good = self._could_be_written(rows)
         step = WRITE_ROWS if good else max(len(rows.x), 1)
-        trials = Trials(self._handle, self._layout, _chosen(TABLE_READ)) if good and isinstance(self._layout, Table) else None
+        trials = self._trials if good else None
         tell, end = _teller(progress, len(rows.x))
         done = 0
         try:
@@ -369,7 +370,7 @@ class Memory:
         """The library's spread; of a table such that it covers what the memory was off by on rows that it had not seen."""
         if not isinstance(self._layout, Table):
             return spread
-        factor = raw.trials_factor(trials_of_note(self._handle.get_note().decode()))
+        factor = raw.trials_factor(trials_of_note(self._handle.get_note()))
         return (factor * spread.astype(np.float64)).astype(np.float32)
 
     def _read_options(self, noise: float | None, objective: str | None, shards: int) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 are the library's; the sums stay in the memory's note, as docs/FORMAT.md describes."""
 from __future__ import annotations
 
+import os
 import re
 import warnings
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from . import _bayespcn as raw
 from .columns import Table
 from .rows import Array, Floats, Mask
 
-_KEYS = {"tried": "entries", "errors": "errors", "spreads": "spreads", "plain": "plain"}
+_KEYS = {b"tried": "entries", b"errors": "errors", b"spreads": "spreads", b"plain": "plain"}
 
 
 def options_for(table: Table, options: dict[str, Any], like: Any) -> dict[str, Any]:
@@ -35,11 +37,11 @@ def options_for(table: Table, options: dict[str, Any], like: Any) -> dict[str, A
 # ---- trials
 
 
-def trials_of_note(note: str) -> Array:
+def trials_of_note(note: bytes) -> Array:
     """The sums, zeros where the note has none."""
     trials = np.zeros(1, np.dtype(raw.TRIALS))
     try:
-        found = {name: float(re.search(rf"^{key}=(.*)$", note, re.M)[1]) for key, name in _KEYS.items()}  # type: ignore[index]
+        found = {name: float(re.search(rb"^%s=(.*)$" % key, note, re.M)[1]) for key, name in _KEYS.items()}  # type: ignore[index]
     except (TypeError, ValueError):
         return trials
     if all(0 <= value < np.inf for value in found.values()) and found["spreads"] > 0:
@@ -48,40 +50,49 @@ def trials_of_note(note: str) -> Array:
     return trials
 
 
-def note_with_trials(note: str, trials: Array) -> str:
-    rest = "".join(line for line in note.splitlines(keepends=True) if line.split("=")[0] not in _KEYS)
-    told = "".join(
-        f"{key}={int(trials[name][0])}\n" if key == "tried" else f"{key}={float(trials[name][0]):.9g}\n"
-        for key, name in _KEYS.items()
-    )
-    return told + rest
+def note_with_trials(note: bytes, trials: Array) -> bytes:
+    rest = [line for line in note.splitlines(keepends=True) if line.split(b"=")[0] not in _KEYS]
+    sums = {key: trials[name][0] for key, name in _KEYS.items()}
+    told = [b"%s=%d\n" % item if item[0] == b"tried" else b"%s=%.9g\n" % item for item in sums.items()]
+    return b"".join(told + rest)
 
 
 class Trials:
-    """Rows that are about to be written put the memory to the test: some columns are hidden, filled in and compared."""
+    """Rows that are about to be written put the memory to the test: some columns are hidden, filled in and compared.
+    Threads that write one memory take turns, so that none loses the sums of another."""
 
     def __init__(self, handle: raw.Handle, table: Table, how: dict[str, Any]) -> None:
         self._handle, self._how = handle, how
         self._column = table.column_of_entry()
-        self._note = handle.get_note().decode()
-        self._sums = trials_of_note(self._note)
-        self._row = int(handle.get_stats()["writes"])
+        self._turn, self._process = Lock(), os.getpid()
+
+    def _my_turn(self) -> Lock:
+        """In the child of a fork: a lock of its own, as another thread may have had the parent's."""
+        if self._process != os.getpid():
+            self._turn, self._process = Lock(), os.getpid()
+        return self._turn
 
     def write(self, x: Floats, known: Mask | None, info: Array) -> int:
         """Writes the rows, and before some of them tries those."""
-        begin, before = 0, int(self._sums["entries"][0])
+        with self._my_turn():
+            note = self._handle.get_note()
+            sums = trials_of_note(note)
+            before = int(sums["entries"][0])
+            self._write_and_try(x, known, info, sums)
+            if sums["entries"][0] != before:
+                self._handle.set_note(note_with_trials(note, sums))
+        return len(x)
+
+    def _write_and_try(self, x: Floats, known: Mask | None, info: Array, sums: Array) -> None:
+        begin, first = 0, int(self._handle.get_stats()["writes"])
         shown = np.empty(x.shape[1], np.bool_)
         for i in range(len(x)):
             mask = None if known is None else known[i]
-            if raw.trials_hide(self._row + i, self._column, mask, shown) > 0:
+            if raw.trials_hide(first + i, self._column, mask, shown) > 0:
                 self._write_some(x, known, info, slice(begin, i))
-                self._try(x[i], mask, shown)
+                self._try(x[i], mask, shown, sums)
                 begin = i
         self._write_some(x, known, info, slice(begin, len(x)))
-        self._row += len(x)
-        if self._sums["entries"][0] != before:
-            self._handle.set_note(note_with_trials(self._note, self._sums).encode())
-        return len(x)
 
     def _write_some(self, x: Floats, known: Mask | None, info: Array, some: slice) -> None:
         if some.stop > some.start:
@@ -91,7 +102,7 @@ class Trials:
                 error.written += some.start
                 raise
 
-    def _try(self, x: Floats, known: Mask | None, shown: Mask) -> None:
+    def _try(self, x: Floats, known: Mask | None, shown: Mask, sums: Array) -> None:
         answer, spread = np.empty_like(x), np.empty_like(x)
         self._handle.read(x, shown, self._how, answer, None, spread)
-        raw.trials_count(self._sums, x, known, answer, spread, shown)
+        raw.trials_count(sums, x, known, answer, spread, shown)

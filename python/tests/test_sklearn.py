@@ -2,6 +2,8 @@
 import os
 import pickle
 import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pandas as pd
@@ -142,3 +144,70 @@ def test_the_spread_is_that_of_the_errors_and_is_pickled():
     early = MemoryImputer(views=4, shards=64, threads=1).fit(x[:16])
     late = early.partial_fit(x[16:350])  # trials go on
     assert "tried=" in late.memory_._handle.get_note().decode()
+
+
+# What scikit-learn 1.6 and later have where 1.2 has _more_tags and _validate_data: each class adds to the tags of those
+# behind it, and input is looked at by a function.
+NEWER = {
+    "__init__.py": "",
+    "base.py": """
+        from types import SimpleNamespace
+
+        class BaseEstimator:
+            def __sklearn_tags__(self):
+                return SimpleNamespace(estimator_type=None, transformer_tags=None, input_tags=SimpleNamespace(allow_nan=False))
+
+        class TransformerMixin:
+            def __sklearn_tags__(self):
+                tags = super().__sklearn_tags__()
+                tags.transformer_tags = SimpleNamespace(preserves_dtype=["float64"])
+                return tags
+
+            def fit_transform(self, X):
+                return self.fit(X).transform(X)
+
+        class OutlierMixin:
+            def __sklearn_tags__(self):
+                tags = super().__sklearn_tags__()
+                tags.estimator_type = "outlier_detector"
+                return tags
+
+        class OneToOneFeatureMixin:
+            pass
+        """,
+    "utils/__init__.py": "",
+    "utils/validation.py": """
+        import numpy as np
+
+        def check_is_fitted(estimator, attribute):
+            assert hasattr(estimator, attribute)
+
+        def validate_data(estimator, X, *, reset, dtype, ensure_all_finite):
+            assert ensure_all_finite == "allow-nan"
+            return np.asarray(X, dtype)
+        """,
+}
+
+
+def test_a_newer_scikit_learn_finds_its_tags_and_its_look_at_the_input(tmp_path):
+    for name, text in NEWER.items():
+        path = tmp_path / "sklearn" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    program = f"""if True:
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        import numpy as np, sklearn
+        assert sklearn.__file__.startswith({str(tmp_path)!r})
+        from bayespcn.sklearn import MemoryImputer, MemoryNovelty
+        x = np.random.default_rng(0).normal(size=(60, 3))
+        imputer, novelty = MemoryImputer(**{SMALL}), MemoryNovelty(**{SMALL})
+        tags = imputer.__sklearn_tags__()
+        assert tags.input_tags.allow_nan and tags.transformer_tags is not None
+        tags = novelty.__sklearn_tags__()
+        assert tags.input_tags.allow_nan and tags.estimator_type == "outlier_detector"
+        x[3, 1] = np.nan
+        assert np.isfinite(imputer.fit_transform(x)).all()
+        assert set(novelty.fit(x).predict(x)) <= {{-1, 1}}
+    """
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)

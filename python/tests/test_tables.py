@@ -145,6 +145,84 @@ def test_columns_of_every_type_keep_it():
             call(twice)
 
 
+SMALL = {"views": 1, "shards": 2, "hidden": (8,), "sigma_x": 0.1}
+
+
+def test_what_a_mask_hides_of_a_frame_is_filled_too(learnt):
+    whole = table(6, seed=9)
+    known = np.ones((6, 5), bool)
+    known[2, 1] = known[3, 3] = known[4, 4] = False
+    gaps = whole.copy()
+    gaps.loc[2, "wage"] = gaps.loc[3, "kind"] = gaps.loc[4, "children"] = None
+    pd.testing.assert_frame_equal(learnt.read(whole, known).x, learnt.read(gaps).x)
+    assert learnt.read(whole, known).x.loc[2, "wage"] != whole.loc[2, "wage"]
+
+
+def test_a_row_of_a_frame_is_read_by_its_names(learnt):
+    gaps = with_gaps(table(6, seed=9))
+    every = learnt.read(gaps, spread=True)
+    for k in range(6):
+        one = learnt.read(gaps.iloc[k, ::-1], spread=True)
+        assert one.x.name == gaps.index[k] and list(one.x.index) == list(gaps.columns[::-1])
+        assert one.x["city"] == every.x["city"][k] and one.x["wage"] == pytest.approx(every.x["wage"][k], rel=1e-3)
+        np.testing.assert_allclose(one.spread, every.spread[k], rtol=1e-2)  # a query that comes once is not prepared for
+    assert np.ndim(learnt.score(table(1).iloc[0])) == 0
+
+
+@pytest.fixture(scope="module")
+def strangers():
+    k = np.arange(60)
+    frame = pd.DataFrame({"x": k - 30.0, "flag": k > 30, "word": np.where(k > 30, "up", "down"), "few": (k > 30).astype(np.uint8)})
+    memory = Memory(columns=frame, **SMALL)
+    memory.write(frame)
+    return memory
+
+
+def test_columns_with_other_types_than_were_learnt_are_filled(strangers):
+    for name, column, good in (
+        ("word", pd.array([np.nan, np.nan], "float64"), {"up", "down"}),
+        ("word", pd.Categorical([None, "up"], ["up"]), {"up", "down"}),
+        ("flag", np.array([None, True]), {True, False}),
+        ("flag", np.array([None, None]), {True, False}),
+        ("few", pd.array([None, 1], "UInt8"), {0, 1}),
+        ("few", pd.arrays.SparseArray([1, np.nan]), None),
+        ("x", np.array([None, None]), None),
+        ("x", np.array([None, 3]), None),
+    ):
+        asked = pd.DataFrame({"x": [-29.0, 20.0], "flag": [False, True], "word": ["down", "up"], "few": [0, 1]}, index=["i", "i"])
+        asked[name] = column
+        filled, there = strangers.read(asked).x, asked[name].notna().to_numpy()
+        assert filled[name].notna().all() and list(filled.index) == ["i", "i"], (name, column)
+        assert filled[name][there].tolist() == asked[name][there].tolist(), (name, column)
+        assert good is None or set(filled[name]) <= good, (name, filled[name])
+
+
+def test_numbers_as_objects_are_numbers_and_infinite_ones_are_refused_by_name():
+    frame = pd.DataFrame({"a": pd.Series([1, 2.5, None, 4], dtype=object), "b": [1, 2, 3, np.inf], "c": np.inf, "d": np.nan})
+    with pytest.warns(UserWarning, match="not learnt: c, d"):
+        memory = Memory(columns=frame, clip=True, **SMALL)
+    assert [column.kind for column in memory.columns] == ["number", "number", "ignored", "ignored"]
+    with pytest.raises(InvalidError, match="row 3, column 'b' is inf, which cannot be kept"):
+        memory.write(frame)
+    memory.write(frame.iloc[:3])
+    assert memory.rows == 3 and memory.read(frame.iloc[:3]).x["a"].notna().all()
+
+
+def test_whole_numbers_stay_in_the_range_of_their_type():
+    frame = pd.DataFrame({"x": np.arange(60.0), "n": np.arange(60) // 30})
+    memory = Memory(columns=frame, **SMALL)
+    memory.write(frame)
+    asked = pd.DataFrame({"x": [-150.0, 200.0], "n": pd.array([None, None], "UInt8")})
+    assert str(memory.read(asked).x["n"].dtype) == "UInt8"
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(), table().iloc[:0], pd.DataFrame({"day": pd.date_range("2020", periods=3)})])
+@pytest.mark.filterwarnings("ignore:columns that are not learnt")
+def test_a_frame_without_anything_to_learn_is_refused(frame):
+    with pytest.raises(InvalidError, match="no column to learn"):
+        Memory(columns=frame)
+
+
 def test_columns_can_be_stated():
     columns = columns_of({"a": "number", "b": (5, 2), "c": ["x", "y", "x"], "d": "ignored"})
     assert [c.kind for c in columns] == ["number", "number", "category", "ignored"] and columns[2].words == ("x", "y")

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { EVERY = 8, FIRST = 16, ENOUGH = 50, REMEMBERED = 20000 }; /* rows, rows, entries, entries */
+enum { EVERY = 8, FIRST = 16, REMEMBERED = 20000 }; /* rows, rows, entries */
 static const double hidden_share = 0.3;
 static const double usual_factor = 1.4; /* the median of the tables in results/tables.md */
 
@@ -50,5 +50,6 @@ void bpcn_trials_count(bpcn_trials *trials, const float *x, const unsigned char 
 
 double bpcn_trials_factor(const bpcn_trials *trials)
 {
-    return trials->entries >= ENOUGH && trials->spreads > 0 ? sqrt(trials->errors / trials->spreads) : usual_factor;
+    int tells = trials->entries >= BPCN_ENOUGH_TRIALS && trials->spreads > 0;
+    return tells ? sqrt(trials->errors / trials->spreads) : usual_factor;
 }
