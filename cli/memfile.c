@@ -265,7 +265,7 @@ bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
-    if (file->folder->lone && alone() && options->spread != NULL)
+    if (file->folder->lone && alone() && (options->spread != NULL || options->trace != NULL))
         return noted(file, bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, out, info));
     bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
     int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));

@@ -428,7 +428,7 @@ static const struct {
                    {"sigma", plan_sigma, "cifar10"},
                    {"forget", plan_forget, "cifar10"},
                    {"scaling", plan_scaling, "cifar10,tiny-imagenet"},
-                   {"oneshot", plan_oneshot, "tiny-imagenet,cifar10"},
+                   {"oneshot", plan_oneshot, "tiny-imagenet,cifar10,fashion-mnist"},
                    {"samples", plan_samples, "cifar10"},
                    {"generalization", plan_generalization, "cifar10"},
                    {"equal-memory", plan_equal_memory, "cifar10"},

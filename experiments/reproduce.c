@@ -26,8 +26,8 @@ const char *reproduce_usage(void)
            "  --seeds N             default 1 (quick) or 3 (paper)\n"
            "  --longest T           leave out sequences longer than T\n"
            "  --limit-queries N     read back only N images per cell\n"
-           "  --pictures            put the pictures of the figures into the report; they show images\n"
-           "                        of the datasets\n"
+           "  --pictures            put the pictures of all figures into the report; they show images of the\n"
+           "                        datasets, and those of Fashion-MNIST are in it anyway\n"
            "  --report-only         compute nothing, write tables and report from the cells there are\n"
            "  --stale               compute again the cells that are older than the code they depend on, or do\n"
            "                        not say how old they are\n"
@@ -38,7 +38,7 @@ const char *reproduce_usage(void)
            "  --verbose             a line on stderr for every cell; default on a terminal\n"
            "\n"
            "Every cell is a row of DIR/cells.csv when it is finished and never computed again: a run that\n"
-           "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md, plots (with gnuplot),\n"
+           "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md,\n"
            "pictures, and report.html, which covers every experiment of the tier that has cells.\n";
 }
 
@@ -211,17 +211,12 @@ static int finish_report(const struct reproduction *r, const struct provenance *
 {
     struct plan_request request = r->request;
     struct plan all;
-    int drawn = 0;
     request.experiment = "all";
     request.datasets = NULL;
     request.rows = NULL;
     if (plan_create(&request, &all, failure) != 0)
         return -1;
-    int status = draw_plots(&r->list, &all, &drawn, failure);
-    if (status == 0 && !drawn)
-        fputs("bpcn reproduce: gnuplot is not installed, so there are no plots\n", stderr);
-    if (status == 0)
-        status = write_report(&r->list, &all, p, r->pictures, failure);
+    int status = write_report(&r->list, &all, p, r->pictures, failure);
     plan_free(&all);
     return status;
 }

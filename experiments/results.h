@@ -17,8 +17,12 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
 /* The tables of shards.md. */
 void shards_markdown(FILE *file, const struct job_list *list, const struct plan *plan);
 
-/* OUT/plots/NAME.svg for every table of the plan that has cells. Without gnuplot, none, and *drawn is 0. */
-int draw_plots(const struct job_list *list, const struct plan *plan, int *drawn, struct failure *failure);
+/* Charts of an experiment on a dataset, into the page. */
+int draw_curves(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment,
+                const char *dataset, struct failure *failure);
+
+/* OUT/name, a Markdown file of this folder's, into the page; 0 when it is not there. */
+int markdown_html(FILE *file, const struct job_list *list, const char *name);
 
 /* OUT/report.html, self-contained. pictures: embed those of the figures, which show the datasets' images. */
 int write_report(const struct job_list *list, const struct plan *plan, const struct provenance *provenance,
@@ -32,9 +36,6 @@ void paper_text(const struct figure *figure, char *text, size_t room);
 int check_output(const struct job_list *list, const char *name, struct failure *failure);
 FILE *open_output(const struct job_list *list, const char *name, struct failure *failure);
 int close_output(FILE *file, const char *name, struct failure *failure);
-
-/* The file name of a table's plot without suffix, such as "recall-cifar10-white0.2"; -1 when it has none. */
-int plot_name(const struct table *table, char *name, size_t room);
 
 /* What an experiment shows, in a sentence or two. */
 const char *experiment_text(const char *experiment);

@@ -336,12 +336,17 @@ typedef struct bpcn_read_options {
     size_t shards;            /* that a query is read in at most, of those that could have it by a quick
                                  look at all; the likeliest answers, where familiarity counts for up to
                                  a nat. 0 (default): 4. As many as there are, or more: all, without
-                                 the look. Of every view: those where the row most likely belongs, 8 by
-                                 default */
+                                 the look. Of every view: those where the row most likely belongs, 16
+                                 by default */
     float *spread;            /* out: NULL (default), or room for n x dim: the standard deviation of every entry
                                  of the answers, 0 where the entry is known. What shards and views differ by, and
                                  the variance of each; of a memory without views the latter alone, which is too
                                  little for rows that were never written */
+    double *trace;            /* out: NULL (default), or room for n x trace_room: of every row the energies that its
+                                 search met, one an evaluation and in that order, in the shard that answers; NaN
+                                 after the last. Stages of a search add variances of their own, so it falls within
+                                 a stage. None with views or BPCN_OBJECTIVE_PAPER */
+    size_t trace_room;        /* evaluations of a row that are told of; those beyond are not */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);

@@ -13,14 +13,12 @@ extern const char _binary_server_openapi_json_start[], _binary_server_openapi_js
 
 /* ---- what they share */
 
-/* The library's sentence ends with what the operating system said. */
+/* By the sentence: the library's own of a full disk, or what the operating system says of a quota and a limit. */
 static bool is_full_disk(const struct job *job)
 {
-    static const int full[] = {ENOSPC, EDQUOT, EFBIG};
-    for (size_t k = 0; k < sizeof full / sizeof *full; k++)
-        if (job->status == BPCN_IO && strstr(job->why, strerror(full[k])) != NULL)
-            return true;
-    return false;
+    return job->status == BPCN_IO &&
+           (strstr(job->why, "the disk is full") != NULL || strstr(job->why, strerror(ENOSPC)) != NULL ||
+            strstr(job->why, strerror(EDQUOT)) != NULL || strstr(job->why, strerror(EFBIG)) != NULL);
 }
 
 /* What went wrong with a job. Sentences about files name them: those stay on this machine's side. */
@@ -101,7 +99,9 @@ static int run_read(struct request *r)
     job.answers = malloc(job.rows * dim * sizeof *job.answers);
     job.spread = r->body.spread ? malloc(job.rows * dim * sizeof *job.spread) : NULL;
     job.info = malloc(job.rows * sizeof *job.info);
-    bool room = job.answers && job.info && (job.spread || !r->body.spread);
+    bool traces = r->body.trace && !memfile_is_folder(r->house->file->path);
+    job.trace = traces ? malloc(job.rows * TRACE_MOST * sizeof *job.trace) : NULL;
+    bool room = job.answers && job.info && (job.spread || !r->body.spread) && (job.trace || !traces);
     int failed = room ? run_job(r, &job) : no_room(r);
     if (!failed) {
         count_reads(r, &job);
@@ -109,6 +109,7 @@ static int run_read(struct request *r)
     }
     free(job.answers);
     free(job.spread);
+    free(job.trace);
     free(job.info);
     return failed;
 }

@@ -1,7 +1,6 @@
 /* Queues, turns and batches. */
 #include "engine.h"
 
-#include "asking.h"
 #include "parts.h"
 #include "preview.h"
 #include "progress.h"
@@ -39,6 +38,7 @@ struct engine {
     struct preview preview;
     size_t dim, room; /* rows that are read together */
     float *x, *answers, *spread;
+    double *trace;
     unsigned char *known;
     bpcn_read_info *info;
 };
@@ -84,7 +84,8 @@ static void fail(struct job *job, bpcn_status status, const char *why)
 static bool goes_with(const struct job *a, const struct job *b)
 {
     return a->kind == b->kind && (a->known == NULL) == (b->known == NULL) && a->noise == b->noise &&
-           a->forgotten == b->forgotten && a->shards == b->shards && (a->spread == NULL) == (b->spread == NULL);
+           a->forgotten == b->forgotten && a->shards == b->shards && (a->spread == NULL) == (b->spread == NULL) &&
+           (a->trace == NULL) == (b->trace == NULL);
 }
 
 static size_t rows_left(const struct job *job)
@@ -127,7 +128,11 @@ static bpcn_status read_rows(struct engine *e, struct job *job, const float *x, 
 {
     const struct memfile *file = e->file;
     bpcn_status status = BPCN_OK;
-    struct asking how = {.noise = job->noise, .shards = job->shards, .score = job->kind == JOB_SCORE, .spread = spread};
+    struct asking how = {.noise = job->noise,
+                         .shards = job->shards,
+                         .score = job->kind == JOB_SCORE,
+                         .trace = job->trace != NULL ? e->trace : NULL,
+                         .spread = spread};
     if (job->forgotten > 0)
         file = preview_of(&e->preview, file, job->forgotten, e->made, &status, job->why, sizeof job->why);
     if (file == NULL)
@@ -165,6 +170,8 @@ static void hand_back(const struct engine *e, struct job *job, size_t at, size_t
         memcpy(job->answers + job->done * e->dim, e->answers + at * e->dim, n * e->dim * sizeof *e->answers);
     if (job->spread != NULL)
         memcpy(job->spread + job->done * e->dim, e->spread + at * e->dim, n * e->dim * sizeof *e->spread);
+    if (job->trace != NULL)
+        memcpy(job->trace + job->done * TRACE_MOST, e->trace + at * TRACE_MOST, n * TRACE_MOST * sizeof *e->trace);
     memcpy(job->info + job->done, e->info + at, n * sizeof *e->info);
     job->done += n;
 }
@@ -363,6 +370,7 @@ static void engine_free(struct engine *e)
     free(e->x);
     free(e->answers);
     free(e->spread);
+    free(e->trace);
     free(e->known);
     free(e->info);
     free(e->state.rows);
@@ -382,6 +390,7 @@ struct engine *engine_start(struct memfile *file, const struct settings *setting
     e->x = calloc(e->room * e->dim, sizeof *e->x);
     e->answers = calloc(e->room * e->dim, sizeof *e->answers);
     e->spread = calloc(e->room * e->dim, sizeof *e->spread);
+    e->trace = calloc(e->room * TRACE_MOST, sizeof *e->trace);
     e->known = calloc(e->room * e->dim, 1);
     e->info = calloc(e->room, sizeof *e->info);
     pthread_mutex_init(&e->lock, NULL);
@@ -390,7 +399,7 @@ struct engine *engine_start(struct memfile *file, const struct settings *setting
     pthread_cond_init(&e->arrived, &clock);
     pthread_condattr_destroy(&clock);
     look(e);
-    if (e->x && e->answers && e->spread && e->known && e->info &&
+    if (e->x && e->answers && e->spread && e->trace && e->known && e->info &&
         pthread_create(&e->thread, NULL, engine_thread, e) == 0)
         return e;
     engine_free(e);

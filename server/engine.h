@@ -7,6 +7,7 @@
 #ifndef BPCN_SERVER_ENGINE_H
 #define BPCN_SERVER_ENGINE_H
 
+#include "asking.h"
 #include "memfile.h"
 #include "settings.h"
 
@@ -35,6 +36,7 @@ struct job {
     /* out; room of the caller's, NULL where it is not wanted */
     float *answers;         /* [rows x dim] */
     float *spread;          /* [rows x dim] */
+    double *trace;          /* [rows x TRACE_MOST] of reads in a memory of one file */
     bpcn_read_info *info;   /* [rows] of reads and scores */
     double *typicality;     /* [rows] of scores; -1: cannot be told of a folder */
     bpcn_write_row *became; /* [rows] of writes */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "chart.h"
 #include "check.h"
 #include "paper_figures.h"
 #include "reproduce.h"
@@ -568,6 +569,75 @@ static void a_cell_has_moved_beyond_what_rounding_explains(void **state)
     assert_int_equal(verdict_of(&small, &third), MOVED);
 }
 
+/* ---- the page */
+
+/* What a function of the page writes. */
+static void caught(FILE *file, char *text, size_t room)
+{
+    rewind(file);
+    text[fread(text, 1, room - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* The height of the n-th point, downwards from the top. */
+static double height_of(const char *svg, int n)
+{
+    for (int k = 0; k <= n; k++) {
+        svg = strstr(svg, "cy=");
+        assert_non_null(svg);
+        svg += 3;
+    }
+    return strtod(svg, NULL);
+}
+
+static void an_error_of_zero_is_drawn_at_the_axis_and_below_all_others(void **state)
+{
+    static char svg[16384];
+    struct chart chart = {.title = "a < b", .lines = 1};
+    struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 4, .tick = {"1", "2", "3", "4"}};
+    static const double errors[] = {0, 1e-9, 1e-4, 1e-2};
+    FILE *file = tmpfile();
+    (void)state;
+    assert_non_null(file);
+    for (size_t k = 0; k < 4; k++) {
+        chart.line[0].point[k].place = k;
+        chart.line[0].point[k].y = errors[k];
+        chart.line[0].point[k].deviation = NAN;
+    }
+    chart.line[0].points = 4;
+    chart_measure(&chart, &axes);
+    assert_true(axes.zeros && axes.least == 1e-4 && axes.most == 1e-2);
+    chart_draw(file, &chart, &axes);
+    caught(file, svg, sizeof svg);
+    assert_true(height_of(svg, 0) == height_of(svg, 1));     /* less than can be told apart is none */
+    assert_true(height_of(svg, 2) < height_of(svg, 0) - 10); /* downwards: the least error is well above the axis */
+    assert_true(height_of(svg, 3) < height_of(svg, 2) - 50);
+    assert_non_null(strstr(svg, "a &#60; b"));
+}
+
+static void markdown_of_the_folder_becomes_a_page_of_its_own(void **state)
+{
+    static char html[4096];
+    struct place p;
+    char path[64];
+    (void)state;
+    open_place(&p, 1);
+    snprintf(path, sizeof path, "%s/a.md", p.folder);
+    append_text(
+        path,
+        "# title\n\n## part\n\nSome **bold** `a<b` and [a link](there).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n");
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_true(markdown_html(file, &p.list, "a.md"));
+    assert_false(markdown_html(file, &p.list, "none.md"));
+    caught(file, html, sizeof html);
+    assert_string_equal(html, "<h3>part</h3>\n<p>Some <b>bold</b> <code>a&#60;b</code> and a link.\n</p>\n"
+                              "<div class=wide><table>\n<tr><th> a </th><th> b </th></tr>\n"
+                              "<tr><td> 1 </td><td> 2 </td></tr>\n</table></div>\n<ul>\n<li>x</li>\n</ul>\n");
+    unlink(path);
+    close_place(&p);
+}
+
 /* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN offline some, for the
    first; the rest all of them, for every seed. */
 static void slow_rows_are_cut_down_and_no_others(void **state)
@@ -615,6 +685,8 @@ int main(void)
         cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
         cmocka_unit_test(a_cell_is_stale_when_what_it_depends_on_has_changed_since),
         cmocka_unit_test(a_cell_has_moved_beyond_what_rounding_explains),
+        cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
+        cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
         cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

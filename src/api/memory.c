@@ -210,6 +210,8 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
         out = room_real(model, answers ? answers : codes, entries, &room);
     *(answers ? &request.answers : &request.codes) = out;
     request.spread = answers ? request.options.spread : NULL;
+    for (size_t j = 0; request.options.trace != NULL && j < n * request.options.trace_room; j++)
+        request.options.trace[j] = NAN;
     if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {

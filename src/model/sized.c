@@ -23,7 +23,8 @@ const struct sized sized_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lo
 
 /* Padding at the end would be taken for a field by a later library that has one there. */
 _Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, names) + sizeof(size_t), "padding at the end");
-_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, spread) + sizeof(float *), "padding at the end");
+_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, trace_room) + sizeof(size_t),
+               "padding at the end");
 _Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, names) + sizeof(const char *const *),
                "padding at the end");
 _Static_assert(sizeof(bpcn_open_options) == offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t),

@@ -4,6 +4,7 @@ import http.client
 import json
 import math
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -58,6 +59,11 @@ def endpoints(s):
     status, a = s.json("POST", "/v1/read", {"rows": [half(TRUTH[3])], "spread": True})
     law("the spread is 0 where it is known and not where it is not",
         all((v == 0) == (j % 2 == 0) for j, v in enumerate(a["spread"][0])), a.get("spread"))
+    status, a = s.json("POST", "/v1/read", {"rows": [half(TRUTH[3]), half(TRUTH[4])], "trace": True})
+    law("a trace falls to the energy of each answer", status == 200 and len(a["trace"]) == 2 and all(
+        len(t) <= i["evaluations"] and t[0] > i["energy"] and abs(min(t) - i["energy"]) < 1e-3 * abs(i["energy"])
+        for t, i in zip(a["trace"], a["info"])), a.get("trace"))
+    law("which is told only when it is asked for", "trace" not in s.json("POST", "/v1/read", {"rows": [TRUTH[3]]})[1])
     status, a = s.json("POST", "/v1/score", {"rows": [TRUTH[0], rows(1, WIDTH, 900)[0]]})
     law("scores tell known from new", [i["verdict"] for i in a["info"]] == ["known", "new"], a)
     law("with a typicality", all(0 <= i["typicality"] <= 1 for i in a["info"]), a)
@@ -333,32 +339,41 @@ def patience():
         law("and many are answered meanwhile", set(seen) == {200} and len(seen) > 20, len(seen))
 
 
+def write_until_refused(s):
+    """How many rows were written, and the answer to the one that was not."""
+    for written in range(1000):
+        status, a = s.json("POST", "/v1/write", {"rows": rows(1, WIDTH, written)})
+        if status != 200:
+            break
+    return written, (status, a)
+
+
 def full_disk():
     """The file may grow by 4 KiB (sh counts blocks of 512 bytes): what is refused is 507, and what was written stays."""
     make("d.mem", "--shards", "4")
-    limit = os.path.getsize("d.mem") + 4096
-    quota = "ulimit -f %d; exec \"$@\"" % (limit // 512)
-    with Server("d.mem", before=["sh", "-c", "trap '' XFSZ; " + quota, "sh"]) as s:
-        written, status = 0, 200
-        while status == 200 and written < 200:
-            status, a = s.json("POST", "/v1/write", {"rows": rows(1, WIDTH, written)})
-            written += status == 200
-        law("a full disk is 507", written > 0 and is_refused(507, "no room", (status, a)), (written, status, a))
+    quota = "trap '' XFSZ; ulimit -f %d; exec \"$@\"" % ((os.path.getsize("d.mem") + 4096) // 512)
+    with Server("d.mem", before=["sh", "-c", quota, "sh"]) as s:
+        written, refused = write_until_refused(s)
+        law("a file that may not grow is 507", written > 0 and is_refused(507, "no room", refused), (written, refused))
         status, a = s.json("POST", "/v1/read", {"rows": [half(rows(1, WIDTH)[0])]})
         law("and reads go on", status == 200, a)
         s.process.kill()
     count = json.loads(bpcn("info", "d.mem", "--json").stdout)["writes"]
     law("what was acknowledged before is there", count >= written, (count, written))
+    os.mkdir("disk")
+    disk = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=256k none disk && cp d.mem disk && { cat /dev/zero >disk/rest; exec \"$@\"; }", "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*disk, "true"], capture_output=True).returncode != 0:
+        print("skip a full disk: no small one can be made here")
+        return
+    with Server("disk/d.mem", before=disk) as s:
+        written, refused = write_until_refused(s)
+        law("a full disk is 507", is_refused(507, "no room", refused), (written, refused))
 
 
 def beyond_loopback():
     """In a network of its own, where an address that is not loopback's leads nowhere else."""
     alone = ["unshare", "-rn", "sh", "-c", "ip link set lo up && ip addr add 10.9.8.7/32 dev lo && exec \"$@\"", "sh"]
-    try:
-        there = subprocess.run([*alone, "true"], capture_output=True).returncode == 0
-    except OSError:
-        there = False
-    if not there:
+    if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
         print("skip a server beyond loopback: no network of our own can be made here")
         return
     done = subprocess.run([*alone, sys.executable, FILE, BPCN, "beyond"], capture_output=True, text=True)
@@ -385,11 +400,10 @@ def unit():
     text = open(os.path.join(os.path.dirname(FILE), "../../contrib/bpcn-serve.service")).read()
     with open("bpcn-serve.service", "w") as f:
         f.write(text.replace("/usr/local/bin/bpcn", BPCN))
-    try:
-        done = subprocess.run(["systemd-analyze", "verify", "./bpcn-serve.service"], capture_output=True, text=True)
-    except OSError:
+    if shutil.which("systemd-analyze") is None:
         print("skip the unit for systemd: there is no systemd-analyze")
         return
+    done = subprocess.run(["systemd-analyze", "verify", "./bpcn-serve.service"], capture_output=True, text=True)
     law("systemd finds nothing wrong with the unit", done.returncode == 0 and "bpcn-serve" not in done.stderr, done.stderr)
 
 
