@@ -365,7 +365,7 @@ static void attack_all(unsigned long session)
     snprintf(path, sizeof path, "%s%lu", scratch("memory"), session);
     o.particles = 1;
     o.resample = 0;
-    if (session == 1) {
+    if (session == 1 || session == 4) {
         o.shards = 2;
         o.shard_rows = 1;
     }

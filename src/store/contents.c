@@ -12,10 +12,10 @@
 int contents_create(struct contents *c, const bpcn_options *options)
 {
     *c = (struct contents){.options = *options};
-    names_create(&c->names, options);
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
+        names_create(&c->names, options) != 0 ||
         views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;

@@ -72,9 +72,10 @@ size_t name_bytes(const bpcn_options *o)
     return AT_KEPT + (4 * name_kept(o) + 7) / 8 * 8;
 }
 
-void names_create(struct names *n, const bpcn_options *options)
+int names_create(struct names *n, const bpcn_options *options)
 {
     *n = (struct names){.most = options->names, .kept = name_kept(options), .each = name_bytes(options)};
+    return names_reserve(n, 1);
 }
 
 void names_free(struct names *n)

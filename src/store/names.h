@@ -41,8 +41,8 @@ int names_keep_rows(const bpcn_options *options);
 size_t name_kept(const bpcn_options *options);
 size_t name_bytes(const bpcn_options *options);
 
-/* None yet; takes no memory. */
-void names_create(struct names *names, const bpcn_options *options);
+/* None yet, and memory for one; -1 when there is none. More is taken as it is needed, in place of the old. */
+int names_create(struct names *names, const bpcn_options *options);
 void names_free(struct names *names);
 
 /* Memory for `count` of them; -1 when there is none. */

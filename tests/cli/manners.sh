@@ -65,7 +65,8 @@ pid=$!
 begun "$size"
 kill -KILL $pid
 wait $pid 2>/dev/null
-law "even when killed the memory is sound" bpcn check c.mem
+run bpcn check c.mem # 3: in the middle of a record, which is then dropped
+law "even when killed the memory is whole" same "$((status == 0 || status == 3))" 1
 law "and loads" bpcn score c.mem many.csv --rows 0:2
 
 mkfifo pipe
