@@ -51,7 +51,7 @@ struct figure figure_of(const struct job_list *list, const struct plan *plan, co
     if (f.seeds > 0)
         f.mean = sum / (double)f.seeds;
     if (f.seeds > 1)
-        f.deviation = sqrt(fmax(0, squares / (double)f.seeds - f.mean * f.mean));
+        f.deviation = sqrt(fmax(0, (squares - sum * f.mean) / (double)(f.seeds - 1)));
     compare(plan, t, row, column, measure, &f);
     return f;
 }
