@@ -1,8 +1,6 @@
 /* Reads of whole rows, rows with gaps, and scores. */
 #include "asking.h"
 
-#include "trials.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +63,7 @@ static bpcn_status ask_some(const struct memfile *file, const struct asking *how
     o.noise = masked ? fmax(0, how->noise) : how->noise; /* what is said to be known is known */
     bpcn_status status = memfile_read(file, x, known, n, &o, answers, info);
     free(all);
-    double factor = trials_factor(&file->remark.trials);
+    double factor = bpcn_trials_factor(&file->remark.trials);
     for (size_t j = 0; how->spread != NULL && status == BPCN_OK && j < n * dim; j++)
         how->spread[j] = (float)(factor * (double)how->spread[j]);
     if (status == BPCN_OK && !masked && how->noise != 0)

@@ -38,3 +38,10 @@ size_t field_label(const fmt_column *field, const float *row)
             best = j;
     return best;
 }
+
+void fields_columns(const fmt_schema *fields, size_t *column)
+{
+    for (size_t c = 0; c < fields->count; c++)
+        for (size_t j = 0; j < fields->column[c].size; j++)
+            column[fields->column[c].offset + j] = c;
+}

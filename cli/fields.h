@@ -18,4 +18,7 @@ bool field_is_label(const fmt_column *field);
 /* The index of the greatest entry: which label a one-of-n field shows. */
 size_t field_label(const fmt_column *field, const float *row);
 
+/* column [dim]: of which column every entry is. */
+void fields_columns(const fmt_schema *fields, size_t *column);
+
 #endif

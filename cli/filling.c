@@ -1,8 +1,6 @@
 /* The one place that decides how gaps are filled. */
 #include "filling.h"
 
-#include "trials.h"
-
 #include <math.h>
 
 bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
@@ -17,7 +15,7 @@ bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *
 
 int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
 {
-    double factor = trials_factor(&file->remark.trials);
+    double factor = bpcn_trials_factor(&file->remark.trials);
     bpcn_status status = fill_raw(file, x, known, n, spread);
     for (size_t j = 0; spread != NULL && j < n * file->remark.fields.dim; j++)
         spread[j] = (float)(factor * (double)spread[j]);

@@ -8,7 +8,7 @@
    filled entry, 0 for the others. 0, or an exit status after a message. */
 int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread);
 
-/* The same with the spread that the library gives, which trials.h makes cover what it should. */
+/* The same with the spread that the library gives, which trials make cover what it should. */
 bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread);
 
 /* How unsure a filled cell is, from the entries and spreads of its column: of a number a standard deviation in its

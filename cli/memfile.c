@@ -308,10 +308,10 @@ bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, 
     return status;
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                           bpcn_write_row *info, size_t *written)
 {
-    return (bpcn_status)parts_write(file->folder, x, known, n, info, written, fresh(file));
+    return (bpcn_status)parts_write(file->folder, x, known, n, names, info, written, fresh(file));
 }
 
 /* One, so that an interrupt waits for one row only; or so many that every rank has a shard to fill. */
@@ -326,6 +326,26 @@ size_t memfile_write_most(const struct memfile *file)
 bpcn_status memfile_delete(struct memfile *file, const float *x)
 {
     return (bpcn_status)parts_delete(file->folder, x, fresh(file));
+}
+
+bpcn_status memfile_delete_name(struct memfile *file, const char *name)
+{
+    return (bpcn_status)parts_delete_name(file->folder, name, fresh(file));
+}
+
+bpcn_status memfile_name(const struct memfile *file, const bpcn_read_info *info, char name[NAME_ROOM])
+{
+    name[0] = '\0';
+    return info->name > 0 ? (bpcn_status)parts_name(file->folder, info, name, fresh(file)) : BPCN_OK;
+}
+
+bpcn_name *memfile_names(const struct memfile *file, size_t *count)
+{
+    bpcn_name *names = parts_names(file->folder, count, fresh(file));
+    if (file->folder->trouble.status == 0)
+        return names;
+    free(names);
+    return NULL;
 }
 
 bpcn_status memfile_forget(struct memfile *file, double beta)

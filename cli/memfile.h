@@ -8,16 +8,10 @@
 
 #include "bayespcn.h"
 #include "fields.h"
+#include "naming.h"
 #include "say.h"
 
 /* What the program keeps in the file's note, next to the memory itself. */
-/* Entries of rows to be written that were hidden and filled in first, in units of their columns' scales. */
-struct trials {
-    double errors, spreads, plain; /* sums of squares: what they were off, the library's spread, and what the centres of
-                                      their columns would have been off */
-    uint64_t entries;
-};
-
 struct remark {
     fmt_schema fields; /* what a row is */
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
@@ -25,7 +19,7 @@ struct remark {
     size_t recalled;   /* how many of them came back */
     double scale;      /* root mean square of their values; 0: not known */
     uint64_t measured; /* writes at that time */
-    struct trials trials;
+    bpcn_trials trials;
 };
 
 enum { NOTE_MOST = BPCN_MAX_NOTE };
@@ -86,10 +80,19 @@ bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, 
 bpcn_status memfile_delete(struct memfile *file, const float *x);
 bpcn_status memfile_forget(struct memfile *file, double beta);
 bpcn_status memfile_discount(struct memfile *file, double beta);
+bpcn_status memfile_delete_name(struct memfile *file, const char *name);
+
+/* The name that an answer has; "" for none. */
+bpcn_status memfile_name(const struct memfile *file, const bpcn_read_info *info, char name[NAME_ROOM]);
+
+/* Those that are kept, to be freed; of a folder file by file. NULL after a failure. */
+bpcn_name *memfile_names(const struct memfile *file, size_t *count);
+
 double memfile_fullness(const struct memfile *file);
 
-/* info [n] of the rows written, and how many those are, also after a failure. known [n x dim], or NULL: everything. */
-bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+/* info [n] of the rows written, and how many those are, also after a failure. known [n x dim], or NULL: everything.
+   names: n of them in NAME_ROOM bytes each, "" for none; or NULL. */
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                           bpcn_write_row *info, size_t *written);
 
 /* Rows that are best given to it at once, 1 or more: then several machines write. */

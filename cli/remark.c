@@ -42,16 +42,16 @@ static bool find_value(const char *text, const char *key, char *out, size_t room
 }
 
 /* None where they make no sense. */
-static void read_trials(const char *text, struct trials *t)
+static void read_trials(const char *text, bpcn_trials *t)
 {
     char entries[64], errors[64], spreads[64], plain[64];
     if (!find_value(text, "tried", entries, sizeof entries) || !find_value(text, "errors", errors, sizeof errors) ||
         !find_value(text, "spreads", spreads, sizeof spreads) || !find_value(text, "plain", plain, sizeof plain))
         return;
-    *t = (struct trials){strtod(errors, NULL), strtod(spreads, NULL), strtod(plain, NULL), strtoull(entries, NULL, 10)};
+    *t = (bpcn_trials){strtod(errors, NULL), strtod(spreads, NULL), strtod(plain, NULL), strtoull(entries, NULL, 10)};
     if (!(t->errors >= 0 && t->errors < INFINITY && t->spreads > 0 && t->spreads < INFINITY && t->plain >= 0 &&
           t->plain < INFINITY))
-        *t = (struct trials){0};
+        *t = (bpcn_trials){0};
 }
 
 int remark_parse(const char *text, size_t dim, struct remark *r)

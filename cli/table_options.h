@@ -6,8 +6,9 @@
 #include "formats/schema.h"
 #include "say.h"
 
-/* What suits rows of these columns, in options that hold the defaults: of a few settings the one that fills hidden cells
-   of the file's first rows best after learning from the rows before them. 0, or an exit status after a message. */
+/* What suits rows of these columns, in options that hold the defaults: of a few settings the one that fills hidden
+   cells of the file's first rows best after learning from the rows before them. 0, or an exit status after a message.
+ */
 int table_options(const struct say *say, const fmt_schema *columns, const char *path, bpcn_options *options);
 
 #endif

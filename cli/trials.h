@@ -5,14 +5,11 @@
 #include "memfile.h"
 
 /* memfile_write, after a trial with some of the rows where the memory is for tables. */
-bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                          bpcn_write_row *info, size_t *written);
 
-/* By what a spread is to be multiplied so that it covers the errors that were made. */
-double trials_factor(const struct trials *trials);
-
-/* "hidden cells of coming rows were filled to within 0.71 of their column's scale (its centre: 1.02)" into text; "" when
-   there were too few. */
-void trials_describe(const struct trials *trials, char *text, size_t room);
+/* "hidden cells of coming rows were filled to within 0.71 of their column's scale (its centre: 1.02)" into text; ""
+   when there were too few. */
+void trials_describe(const bpcn_trials *trials, char *text, size_t room);
 
 #endif

@@ -546,7 +546,8 @@ static void shorten(struct plan *p, size_t longest)
 int plan_create(const struct plan_request *r, struct plan *p, struct failure *failure)
 {
     int found = 0, status = 0;
-    *p = (struct plan){.tier = r->tier, .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds, .limit = r->limit};
+    *p = (struct plan){
+        .tier = r->tier, .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds, .limit = r->limit, .rows = r->rows};
     for (size_t e = 0; status == 0 && e < EXPERIMENTS; e++)
         if (strcmp(r->experiment, "all") == 0 || strcmp(r->experiment, experiments[e].name) == 0) {
             found = 1;

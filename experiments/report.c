@@ -92,8 +92,7 @@ static void html_row(FILE *file, const struct job_list *list, const struct plan 
         char ours[64], paper[64];
         figure_text(&f, ours, sizeof ours);
         paper_text(&f, paper, sizeof paper);
-        int better = f.seeds > 0 && !isnan(f.paper) && f.mean < f.paper - 5e-5;
-        fprintf(file, "<td%s>%s", f.worse ? " class=bad" : better ? " class=good" : "", ours);
+        fprintf(file, "<td%s>%s", f.relation == ABOVE ? " class=bad" : f.relation == BELOW ? " class=good" : "", ours);
         if (!isnan(f.paper))
             fprintf(file, "<small>paper %s</small>", paper);
         fputs("</td>", file);
@@ -129,7 +128,7 @@ static size_t count_cells(const struct job_list *list, const struct plan *plan, 
         for (size_t r = 0; r < plan->table[k].rows; r++)
             for (size_t c = 0; c < plan->table[k].columns; c++) {
                 struct figure f = figure_of(list, plan, &plan->table[k], r, c, "mse");
-                count += f.seeds > 0 && !isnan(f.paper) && (!worse_only || f.worse);
+                count += f.seeds > 0 && !isnan(f.paper) && (!worse_only || f.relation == ABOVE);
             }
     return count;
 }
@@ -145,10 +144,9 @@ static void html_worse(FILE *file, const struct job_list *list, const struct pla
         for (size_t r = 0; r < plan->table[k].rows; r++) {
             const struct table *t = &plan->table[k];
             size_t found = 0;
-            double missed = 0;
             for (size_t c = 0; c < t->columns; c++) {
                 struct figure f = figure_of(list, plan, t, r, c, "mse");
-                if (!f.worse)
+                if (f.relation != ABOVE)
                     continue;
                 if (found++ == 0) {
                     fprintf(file, "<li><b>%s: %s, ", t->experiment, t->title);
@@ -156,10 +154,8 @@ static void html_worse(FILE *file, const struct job_list *list, const struct pla
                     fputs("</b> — ", file);
                 }
                 fprintf(file, "%zu: %.4f against %.4f; ", t->lengths[c], f.mean, f.paper);
-                missed = fmax(missed, figure_of(list, plan, t, r, c, "above_stored").mean);
             }
             if (found > 0) {
-                escaped(file, why_worse(t, &t->row[r], missed));
                 fputs("</li>\n", file);
             }
         }
@@ -212,7 +208,7 @@ static void html_heading(FILE *file, const struct plan *plan, const struct prove
         "on the scale [-1, 1], ± the standard deviation over seeds. Green is better than the paper, amber is worse by "
         "more than its deviation plus 10 %.",
         file);
-    fprintf(file, "%s</p>\n", comparison_text(plan));
+    fputs("</p>\n", file);
     if (plan->tier == TIER_QUICK)
         fputs("<p><b>This is the quick tier:</b> small networks and short sequences, to see that everything runs. The "
               "paper's figures do not apply and are left out.</p>\n",

@@ -2,7 +2,7 @@
 #ifndef EXPERIMENTS_RESULTS_H
 #define EXPERIMENTS_RESULTS_H
 
-#include "summary.h"
+#include "caption.h"
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ int draw_plots(const struct job_list *list, const struct plan *plan, int *drawn,
 int write_report(const struct job_list *list, const struct plan *plan, const struct provenance *provenance,
                  int pictures, struct failure *failure);
 
-/* A figure as text: "0.0049 ± 0.0001", or "-" when there is none. */
+/* A figure as text: "0.0049 ± 0.0001", with ° where some of its cells are stale, or "–" when there is none. */
 void figure_text(const struct figure *figure, char *text, size_t room);
 void paper_text(const struct figure *figure, char *text, size_t room);
 
@@ -39,8 +39,11 @@ int plot_name(const struct table *table, char *name, size_t room);
 /* What an experiment shows, in a sentence or two. */
 const char *experiment_text(const char *experiment);
 
-/* How much of the paper's objective the tier computes: a sentence, or "". */
-const char *comparison_text(const struct plan *plan);
+/* What is wrong with the paper's figures of a table, in sentences; "": nothing that is known. */
+const char *slip_text(const struct table *table);
+
+/* What the marks of figures mean. */
+const char *marks_text(void);
 
 /* The numbers that the cells of a figure hold, by name, NULL-terminated; NULL for tables of recalls. */
 const char *const *figure_measures(enum cell_kind kind);

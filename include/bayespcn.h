@@ -93,6 +93,8 @@ BPCN_API const char *bpcn_error(void);
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 #define BPCN_MAX_SURPRISES 65536
 #define BPCN_MAX_VIEWS 64
+#define BPCN_MAX_NAMES 65536
+#define BPCN_MAX_NAME 63 /* bytes of one name */
 
 typedef enum bpcn_activation {
     BPCN_GELU = 0, /* x Phi(x), exact */
@@ -168,6 +170,9 @@ typedef struct bpcn_options {
                                        average over views: not one row that was written, but what rows like this one
                                        have; nothing is said of whether it was written. All shards begin at
                                        once; when_full must be BPCN_BLUR */
+    size_t names;                   /* of how many of the latest named rows the names are kept, see bpcn_memory_write;
+                                       0 (default) .. BPCN_MAX_NAMES. 216 bytes each and 4 for every unit of layer 1, or
+                                       for every entry of a row where those are fewer, or where there are views */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -211,6 +216,8 @@ typedef struct bpcn_stats {
     size_t shards;              /* begun so far */
     size_t open_shard;          /* the one begun last */
     size_t surprises;           /* kept so far, of options.surprises: see bpcn_memory_typicality */
+    size_t names;               /* kept so far, of options.names */
+    size_t name_bytes;          /* of `bytes`, those for names */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
@@ -260,6 +267,8 @@ typedef struct bpcn_write_info {
     float *codes;         /* in: NULL, or room for the codes [n x particles x code_dim] */
     size_t written;       /* out: rows that are in the memory now, also after a failure */
     uint64_t evaluations; /* out: of all rows */
+    const char *const *names; /* in: NULL, or the names of the n rows, of which each may be NULL: none. Where none
+                                 are kept (options.names is 0) they are passed over */
 } bpcn_write_info;
 
 BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
@@ -268,7 +277,12 @@ BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
    the first is written. known [n x dim], nonzero where an entry is known, or NULL: all is. What is not
    known of a row is never looked at, may be NaN, and what the memory predicts there stays (docs/MODEL.md); of
    a row with holes the energy counts known entries only. Something of every row must be known.
-   `info` may be NULL. */
+   `info` may be NULL.
+
+   A row may have a name: 1 to BPCN_MAX_NAME bytes of UTF-8 without control characters. The names of the latest
+   options.names rows that had one are kept with the memory, each written together with its row. A read says
+   which of them answered, and a row can be deleted by its name. Several rows may have the same name. A row that is
+   deleted, recycled or forgotten whole (beta 1) loses its name. */
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known,
                                        size_t n, bpcn_write_info *info);
 
@@ -277,6 +291,29 @@ BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, cons
    when that would leave a covariance indefinite: the memory does not hold the row. A row that was
    written with holes cannot be taken back. */
 BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* A row whose name is kept: 96 bytes in every version. */
+typedef struct bpcn_name {
+    char name[BPCN_MAX_NAME + 1]; /* ended by a zero */
+    uint64_t number;              /* of the row among those with names: greater for a later one */
+    uint64_t shard;               /* that it is in; with views, in the first */
+    unsigned char reserved[16];   /* 0 */
+} bpcn_name;
+
+/* The names that are kept: names [room], the oldest first; tells how many there are. names may be NULL when room is
+   0. */
+BPCN_API bpcn_status bpcn_memory_get_names(const bpcn_memory *memory, bpcn_name *names, size_t room, size_t *count);
+
+/* The one with this number, as a read gives it. BPCN_INVALID when there is none. */
+BPCN_API bpcn_status bpcn_memory_get_name(const bpcn_memory *memory, uint64_t number, bpcn_name *name);
+
+/* Takes back the latest row of this name, as bpcn_memory_delete does. BPCN_INVALID when there is none. The row is had
+   again from what is kept with its name and from the memory itself, and only exactly: rows of at most as many entries as
+   layer 1 has units always, and longer ones that the memory still recalls and whose entries are multiples of 1/255 from
+   -1 or from 0 on, as those of pictures are. Any other is BPCN_REFUSED, and must be given itself. */
+BPCN_API bpcn_status bpcn_memory_delete_name(bpcn_memory *memory, const char *name);
 
 /* ---- read --------------------------------------------------------------------------------- */
 
@@ -326,7 +363,9 @@ typedef struct bpcn_read_info {
     bpcn_verdict verdict;       /* the familiarity in a word */
     double shard_density;       /* log_density in that shard alone: what shards are compared by */
     uint64_t known;             /* entries of the query that were known */
-    unsigned char reserved[32]; /* 0 */
+    uint64_t name;              /* of a bpcn_memory_read: number of the row that was recalled, if its name is kept
+                                   and the verdict is BPCN_KNOWN; 0: none, or it cannot be told which */
+    unsigned char reserved[24]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for
@@ -366,6 +405,45 @@ BPCN_API bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const dou
 BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const unsigned char *known,
                                         const float *codes, size_t n, const bpcn_read_options *options, double *energy,
                                         float *grad);
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+/* Rows of a table are never twice the same, and what they lack is to be filled in: docs/TABLES.md. Their entries should vary
+   about 0 by about 1. Where several entries are one column, such as one for each word of a category, column [dim] has
+   the number of each entry's column; NULL: every entry is a column. */
+
+#define BPCN_MAX_LOOK 600 /* rows that are looked at */
+
+/* Sets layers, hidden, activation, sigma_x, views and shards for the memory of a table that begins with these rows, x
+   [n x dim], known [n x dim] or NULL as for bpcn_memory_write. The other options are to hold the defaults or what is
+   wanted, and dim. From 200 rows on, of a few settings the one is chosen that fills hidden columns of the last of the
+   first rows best after learning from those before; that takes a second or two. With fewer it is the usual one. */
+BPCN_API bpcn_status bpcn_options_for_table(bpcn_options *options, const size_t *column, const float *x,
+                                            const unsigned char *known, size_t n);
+
+/* What comes of trying a memory on rows that are about to be written: some columns are hidden, read with
+   BPCN_OBJECTIVE_MARGINAL, noise 0 and a spread, and compared. Sums of squares over entries that were hidden, all 0 at
+   first; whoever writes keeps them beside the memory. 32 bytes in every version. */
+typedef struct bpcn_trials {
+    double errors;    /* of what the answers were off */
+    double spreads;   /* of what the library's spread said */
+    double plain;     /* of the entries themselves: what zeros would have been off */
+    uint64_t entries; /* how many */
+} bpcn_trials;
+
+/* Whether the row that bpcn_stats.writes rows came before is to be tried, as one in eight is: 0, or how many entries of
+   shown [dim] are set, those of the row's known ones [dim] (NULL: all) that the trial shows. */
+BPCN_API size_t bpcn_trials_hide(uint64_t row, const size_t *column, const unsigned char *known, size_t dim,
+                                 unsigned char *shown);
+
+/* Adds what came of a trial: of the row, what is known of it or NULL, the answer, its spread and what was shown, [dim]
+   each. Of many thousand entries the oldest count less and less. */
+BPCN_API void bpcn_trials_count(bpcn_trials *trials, const float *x, const unsigned char *known, size_t dim,
+                                const float *answer, const float *spread, const unsigned char *shown);
+
+/* By what the library's spread is to be multiplied so that it covers the errors that were made; 1.4, the median of some
+   tables, while fewer than 50 entries were tried. */
+BPCN_API double bpcn_trials_factor(const bpcn_trials *trials);
 
 /* ---- forget, sample ----------------------------------------------------------------------- */
 

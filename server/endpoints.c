@@ -3,6 +3,7 @@
 
 #include "metrics.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,16 @@ extern const char _binary_server_page_html_start[], _binary_server_page_html_end
 extern const char _binary_server_openapi_json_start[], _binary_server_openapi_json_end[];
 
 /* ---- what they share */
+
+/* The library's sentence ends with what the operating system said. */
+static bool is_full_disk(const struct job *job)
+{
+    static const int full[] = {ENOSPC, EDQUOT, EFBIG};
+    for (size_t k = 0; k < sizeof full / sizeof *full; k++)
+        if (job->status == BPCN_IO && strstr(job->why, strerror(full[k])) != NULL)
+            return true;
+    return false;
+}
 
 /* What went wrong with a job. Sentences about files name them: those stay on this machine's side. */
 static int job_refusal(const struct request *r, const struct job *job, struct refusal *why)
@@ -23,6 +34,9 @@ static int job_refusal(const struct request *r, const struct job *job, struct re
     char where[64] = "";
     if (job->kind >= JOB_WRITE && job->rows > 1)
         snprintf(where, sizeof where, "rows[%zu]", job->done);
+    if (is_full_disk(job))
+        return refuse(why, 507, where, "the disk has no room for it%s",
+                      job->done > 0 ? ", and rows before this one may be in it" : "");
     if (code == 500 || job->why[0] == '\0' || strstr(job->why, r->house->file->path) != NULL)
         return refuse(why, code, where, "the memory's file failed; the server's log says why%s",
                       job->done > 0 ? ", and rows before this one may be in it" : "");

@@ -1,13 +1,16 @@
 /*
  * The one thread that touches the memory. Requests wait in two queues, those that look and those that change; the
- * thread takes turns: all that can be read together, then one row of the first change. So a read waits for one row's
- * write or a sync at most, besides the reads before it; a change is durable before it is answered, several by one sync.
+ * thread takes turns: the looks that wait, in batches of those that go together, then a few rows of the changes that
+ * wait, and one sync. So a look waits for one such turn at most, besides the looks before it, and a change is durable
+ * before it is answered.
  */
 #ifndef BPCN_SERVER_ENGINE_H
 #define BPCN_SERVER_ENGINE_H
 
 #include "memfile.h"
 #include "settings.h"
+
+#include <pthread.h>
 
 enum job_kind {
     JOB_READ,
@@ -39,8 +42,11 @@ struct job {
     bpcn_status status;
     char why[512]; /* the library's sentence */
     /* the engine's */
-    double arrived; /* in seconds; of changes that are made: when they were */
+    double arrived;       /* in seconds */
+    uint64_t number;      /* of looks, by their arrival */
+    uint64_t made_before; /* rows that had been changed then */
     bool finished;
+    pthread_cond_t is_finished;
     struct job *next;
 };
 
@@ -48,10 +54,11 @@ struct job {
 struct state {
     bpcn_stats stats;
     double fullness;
-    size_t shards;    /* of rows */
-    uint64_t *rows;   /* [shards] written to each */
-    uint64_t batches; /* of reads so far */
-    size_t waiting;   /* jobs */
+    size_t shards;           /* of rows */
+    uint64_t *rows;          /* [shards] written to each */
+    uint64_t batches;        /* of reads so far */
+    uint64_t changes_waited; /* rows changed while a look waited, at most */
+    size_t waiting;          /* jobs */
 };
 
 struct engine;

@@ -91,5 +91,12 @@ int main(int argc, char **argv)
     make(folder, "seed-shards-float64", &o, 10, 0);
     o.layers = 0;
     make(folder, "seed-shards-no-layers", &o, 10, 0);
+    session_choose(4);
+    o = session_options();
+    o.particles = 1;
+    o.layers = 1;
+    o.hidden[0] = 2;
+    make(folder, "seed-names-log", &o, 14, 0);
+    make(folder, "seed-names-folded", &o, 14, 1);
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * The experiments' machinery: corruptions and scores, datasets, the table of results, plans, jobs that resume.
+ * The experiments' machinery: corruptions and scores, datasets, streams of writes and reads.
  * Tests of real data say so and are skipped where there is none.
  */
 #include <setjmp.h>
@@ -9,20 +9,13 @@
 
 #include <cmocka.h>
 
-#include "job.h"
-#include "results.h"
 #include "paper_figures.h"
-#include "reproduce.h"
 #include "stream.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { SIDE = 8, CHANNELS = 3, SMALL = SIDE * SIDE * CHANNELS, COUNT = 24 };
 
@@ -340,263 +333,6 @@ static void every_method_goes_through_the_same_stream(void **state)
     dataset_free(&d);
 }
 
-/* ---- the table of results */
-
-/* A folder with an empty table; the path of the table goes into `path`. */
-static struct ledger *new_table(char *path, size_t room)
-{
-    char folder[] = "/tmp/bpcn-test-XXXXXX";
-    struct ledger *l;
-    struct failure failure;
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(ledger_open(folder, &l, &failure), 0);
-    snprintf(path, room, "%s/cells.csv", folder);
-    return l;
-}
-
-static void drop_table(struct ledger *l, char *path)
-{
-    ledger_free(l);
-    unlink(path);
-    *strrchr(path, '/') = '\0';
-    assert_int_equal(rmdir(path), 0);
-}
-
-static void add(struct ledger *l, const char *key, double mse)
-{
-    struct record record = {0};
-    struct failure failure;
-    record_set(&record, "mse", mse);
-    assert_int_equal(ledger_add(l, key, &record, &failure), 0);
-}
-
-static void append_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "a");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void a_record_comes_back_from_the_table_as_it_was_added(void **state)
-{
-    char path[64];
-    struct ledger *l = new_table(path, sizeof path);
-    struct record record = {0}, back;
-    struct failure failure;
-    (void)state;
-    record_set(&record, "mse", 0.1);
-    record_set(&record, "mse", 1.0 / 3);
-    record_set(&record, "mse_max", INFINITY);
-    record_set(&record, "noisy_identity", 1e-300);
-    add(l, "b", 7);
-    assert_int_equal(ledger_add(l, "a", &record, &failure), 0);
-    add(l, "b", 8); /* the last row of a key counts */
-    for (int again = 0; again < 2; again++) {
-        assert_true(ledger_find(l, "a", &back));
-        assert_int_equal(back.count, 3);
-        assert_true(record_get(&back, "mse") == 1.0 / 3);
-        assert_true(isinf(record_get(&back, "mse_max")));
-        assert_true(record_get(&back, "noisy_identity") == 1e-300);
-        assert_true(isnan(record_get(&back, "bytes")));
-        assert_true(ledger_find(l, "b", &back) && record_get(&back, "mse") == 8);
-        assert_false(ledger_find(l, "", NULL) || ledger_find(l, "aa", NULL) || ledger_find(l, "c", NULL));
-        assert_int_equal(ledger_read(l, &failure), 0);
-    }
-    drop_table(l, path);
-}
-
-static void a_torn_last_row_is_none_and_the_next_takes_its_place(void **state)
-{
-    char path[64];
-    struct ledger *l = new_table(path, sizeof path);
-    struct failure failure;
-    (void)state;
-    append_text(path, "cell,length,que"); /* killed in the heading */
-    assert_int_equal(ledger_read(l, &failure), 0);
-    add(l, "first", 1);
-    append_text(path, "torn,16,4,0.5");
-    assert_int_equal(ledger_read(l, &failure), 0);
-    assert_true(ledger_find(l, "first", NULL));
-    assert_false(ledger_find(l, "torn", NULL));
-    add(l, "second", 2);
-    assert_int_equal(ledger_read(l, &failure), 0);
-    assert_true(ledger_find(l, "first", NULL) && ledger_find(l, "second", NULL));
-    assert_false(ledger_find(l, "torn", NULL));
-    drop_table(l, path);
-}
-
-/* Adds rows until it is killed or has added `rows`. */
-static void add_apart(struct ledger *l, int process, int rows)
-{
-    for (int i = 0; i < rows; i++) {
-        struct record record = {0};
-        struct failure failure;
-        char key[32];
-        snprintf(key, sizeof key, "%d-%d", process, i);
-        record_set(&record, "mse", process + 1.0 / (i + 1));
-        if (ledger_add(l, key, &record, &failure) != 0)
-            _exit(1);
-    }
-    _exit(0);
-}
-
-static void processes_that_add_at_once_tear_no_rows_even_when_killed(void **state)
-{
-    enum { PROCESSES = 4, ROWS = 25 };
-    char path[64];
-    struct ledger *l = new_table(path, sizeof path);
-    struct failure failure;
-    pid_t child[PROCESSES];
-    (void)state;
-    for (int p = 0; p < PROCESSES; p++) { /* the first would go on for ever */
-        child[p] = fork();
-        assert_true(child[p] >= 0);
-        if (child[p] == 0)
-            add_apart(l, p, p == 0 ? 1000000 : ROWS);
-    }
-    for (int p = PROCESSES - 1; p >= 0; p--) {
-        int result;
-        if (p == 0)
-            kill(child[p], SIGKILL);
-        assert_int_equal(waitpid(child[p], &result, 0), child[p]);
-        assert_true(p == 0 || (WIFEXITED(result) && WEXITSTATUS(result) == 0));
-    }
-    add(l, "after", 1); /* takes away what the killed one may have left */
-    assert_int_equal(ledger_read(l, &failure), 0);
-    for (int p = 1; p < PROCESSES; p++)
-        for (int i = 0; i < ROWS; i++) {
-            struct record record;
-            char key[32];
-            snprintf(key, sizeof key, "%d-%d", p, i);
-            assert_true(ledger_find(l, key, &record) && record_get(&record, "mse") == p + 1.0 / (i + 1));
-        }
-    drop_table(l, path);
-}
-
-static void a_table_that_is_none_of_ours_is_refused_with_a_sentence(void **state)
-{
-    char path[64];
-    struct ledger *l = new_table(path, sizeof path);
-    struct record record = {0};
-    struct failure failure;
-    (void)state;
-    record_set(&record, "worst", 1);
-    assert_int_equal(ledger_add(l, "a", &record, &failure), -1); /* there is no such column */
-    assert_non_null(strstr(failure.text, "column"));
-    assert_int_equal(access(path, F_OK), -1);
-    add(l, "a", 1);
-    append_text(path, "b,1,2\n");
-    assert_int_equal(ledger_read(l, &failure), -1);
-    assert_non_null(strstr(failure.text, "line 3"));
-    unlink(path);
-    append_text(path, "x,y\n1,2\n");
-    assert_int_equal(ledger_read(l, &failure), -1);
-    assert_non_null(strstr(failure.text, "columns"));
-    drop_table(l, path);
-}
-
-/* ---- the paper's figures and the plans */
-
-static void the_papers_figures_are_where_they_should_be(void **state)
-{
-    double value, deviation;
-    (void)state;
-    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 1024, &value, &deviation), 0);
-    assert_true(value == 0.0337 && deviation == 0.0007);
-    assert_int_equal(paper_figure("depth", "tiny-imagenet", "white", "BayesPCN L4", 1024, &value, &deviation), 0);
-    assert_true(value == 12.4499);
-    assert_int_equal(paper_figure("high-noise", "cifar10", "mask", "MHN", 16, &value, &deviation), 0);
-    assert_true(value == 0.3361);
-    assert_int_equal(paper_figure("sigma", "cifar10", "mask", "5.0 0.005", 1024, &value, &deviation), 0);
-    assert_true(value == 6.8712 && isnan(deviation));
-    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 100, &value, &deviation), -1);
-}
-
-/* Every row that names a figure of the paper finds one at every length of the paper's tier. */
-static void every_row_of_the_plan_finds_its_figure(void **state)
-{
-    struct plan_request request = {.experiment = "all", .tier = TIER_PAPER};
-    struct plan plan;
-    struct failure failure;
-    size_t found = 0;
-    (void)state;
-    assert_int_equal(plan_create(&request, &plan, &failure), 0);
-    for (size_t k = 0; k < plan.tables; k++)
-        for (size_t r = 0; r < plan.table[k].rows; r++)
-            for (size_t c = 0; plan.table[k].row[r].paper_row[0] != '\0' && c < plan.table[k].columns; c++) {
-                static const char *const words[] = {"white", "drop", "mask"};
-                const struct table *t = &plan.table[k];
-                double value, deviation;
-                assert_int_equal(paper_figure(t->row[r].paper_table, t->dataset, words[t->task.kind],
-                                              t->row[r].paper_row, t->lengths[c], &value, &deviation),
-                                 0);
-                found++;
-            }
-    assert_true(found > 500);
-    plan_free(&plan);
-}
-
-static void cells_that_differ_have_different_keys(void **state)
-{
-    struct method_spec spec = method_spec_default(), other;
-    char a[KEY_ROOM], b[KEY_ROOM], keys[12][KEY_ROOM];
-    (void)state;
-    method_key(&spec, a, sizeof a);
-    assert_string_equal(a, "bayespcn-h256x3-gelu-n1-w1-x0.01-s0");
-    for (int change = 0; change < 12; change++) {
-        other = spec;
-        switch (change) {
-        case 0:
-            other.hidden[1] = 128;
-            break;
-        case 1:
-            other.layers = 2;
-            break;
-        case 2:
-            other.activation = BPCN_RELU;
-            break;
-        case 3:
-            other.particles = 4;
-            break;
-        case 4:
-            other.sigma_x = 0.05;
-            break;
-        case 5:
-            other.minimizer = BPCN_ADAM;
-            break;
-        case 6:
-            other.forget_every = 64;
-            other.beta = 0.001;
-            break;
-        case 7:
-            other.shards = 2;
-            break;
-        case 8:
-            other.shards = 2;
-            other.shard_rows = 64;
-            break;
-        case 9:
-            other.shards = 2;
-            other.when_full = BPCN_RECYCLE;
-            break;
-        case 10:
-            other.forget_every = 64;
-            other.beta = 0.001;
-            other.discount = 1;
-            break;
-        default:
-            other.seed = 1;
-        }
-        method_key(&other, b, sizeof b);
-        assert_string_not_equal(a, b);
-        for (int before = 0; before < change; before++)
-            assert_string_not_equal(keys[before], b);
-        snprintf(keys[change], sizeof keys[change], "%s", b);
-    }
-    assert_string_equal(keys[8], "bayespcn-h256x3-k2r64-gelu-n1-w1-x0.01-s0");
-}
-
 /* A row a unit each, the oldest emptied: what the window holds comes back exactly from its left half, what it has lost
    does not, and its shards know their own. */
 static void a_stream_through_shards_has_a_sharp_edge(void **state)
@@ -627,118 +363,6 @@ static void a_stream_through_shards_has_a_sharp_edge(void **state)
     assert_true(record_get(&record, "again_seconds") > 0 && record_get(&record, "prepared_bytes") > 0);
     stream_free(&s);
     dataset_free(&d);
-}
-
-/* The paper tier covers one row a unit and more, down to a single network, whose cell is that of other experiments. */
-static void shards_are_planned_from_many_to_one(void **state)
-{
-    struct plan_request request = {.experiment = "shards", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
-    struct plan plan;
-    struct failure failure;
-    size_t single = 0;
-    (void)state;
-    assert_int_equal(plan_create(&request, &plan, &failure), 0);
-    for (size_t k = 0; k < plan.tables; k++)
-        for (size_t r = 0; r < plan.table[k].rows; r++) {
-            const struct method_spec *s = &plan.table[k].row[r].spec;
-            struct cell cell;
-            char key[KEY_ROOM];
-            if (s->kind != METHOD_BAYESPCN)
-                continue;
-            assert_int_equal(s->shards * s->shard_rows, 1024); /* every image has its place */
-            assert_true(plan_cell(&plan, &plan.table[k], r, 0, 0, &cell));
-            assert_int_equal(cell.limit, COMPARED_QUERIES);
-            cell_key(&cell, key, sizeof key);
-            assert_int_equal(strstr(key, "-k") == NULL, s->shards == 1);
-            single += s->shards == 1;
-        }
-    assert_int_equal(single, 3 * plan.tables);
-    plan_free(&plan);
-}
-
-static void shared_cells_are_listed_once(void **state)
-{
-    char folder[] = "/tmp/bpcn-test-XXXXXX", cells[64];
-    struct plan_request request = {.experiment = "all", .tier = TIER_QUICK, .datasets = "cifar10"};
-    struct plan plan;
-    struct job_list list;
-    struct failure failure;
-    size_t named = 0;
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(plan_create(&request, &plan, &failure), 0);
-    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
-    for (size_t k = 0; k < plan.tables; k++)
-        named += plan.table[k].rows * plan.table[k].columns;
-    assert_true(list.cells < named);
-    for (size_t i = 0; i < list.cells; i++)
-        for (size_t j = 0; j < i; j++) {
-            char a[KEY_ROOM], b[KEY_ROOM];
-            cell_key(&list.cell[i], a, sizeof a);
-            cell_key(&list.cell[j], b, sizeof b);
-            assert_string_not_equal(a, b);
-        }
-    job_list_free(&list);
-    plan_free(&plan);
-    snprintf(cells, sizeof cells, "%s/cells", folder);
-    rmdir(cells);
-    rmdir(folder);
-}
-
-static void an_unknown_experiment_is_refused_with_a_sentence(void **state)
-{
-    struct plan_request request = {.experiment = "recal"};
-    struct plan plan;
-    struct failure failure;
-    (void)state;
-    assert_int_equal(plan_create(&request, &plan, &failure), -1);
-    assert_non_null(strstr(failure.text, "recal"));
-    request = (struct plan_request){.experiment = "sigma", .datasets = "tiny-imagenet"};
-    assert_int_equal(plan_create(&request, &plan, &failure), -1);
-}
-
-static size_t row_called(const struct table *t, const char *label)
-{
-    size_t row = 0;
-    while (strcmp(t->row[row].label, label) != 0)
-        row++;
-    return row;
-}
-
-static void a_figure_is_worse_only_beyond_deviation_and_ten_percent(void **state)
-{
-    char folder[] = "/tmp/bpcn-test-XXXXXX";
-    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
-    struct plan plan;
-    struct job_list list;
-    struct failure failure;
-    struct cell cell;
-    char command[128];
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(plan_create(&request, &plan, &failure), 0);
-    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
-    const struct table *t = &plan.table[0];
-    size_t row = row_called(t, "bayespcn");
-    /* the paper: 0.0337 +- 0.0007 at 1024, so the line is 0.03777 */
-    static const double values[] = {0.0165, 0.0377, 0.0378};
-    for (size_t k = 0; k < 3; k++) {
-        struct record record = {0};
-        assert_true(plan_cell(&plan, t, row, 3, 0, &cell));
-        record_set(&record, "mse", values[k]);
-        assert_int_equal(cell_save(&list, &cell, &record, &failure), 0);
-        struct figure f = figure_of(&list, &plan, t, row, 3, "mse");
-        assert_int_equal(f.worse, k == 2);
-        assert_true(f.paper == 0.0337);
-    }
-    /* an optimum that was missed is no excuse for another one */
-    assert_non_null(strstr(why_worse(t, &t->row[row], 0.02), "misses"));
-    assert_null(strstr(why_worse(t, &t->row[row], 0.005), "misses"));
-    assert_null(strstr(why_worse(t, &t->row[row], NAN), "misses"));
-    job_list_free(&list);
-    plan_free(&plan);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
 }
 
 /* Eight images, forgetting before the fifth: nothing is forgotten after the last write. */
@@ -819,41 +443,11 @@ static void rounds_stay_within_the_noise(void **state)
     }
 }
 
-/* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN offline some, for the
-   first; the paper's minimiser fewer; the rest all of them, for every seed. */
-static void slow_rows_are_cut_down_and_no_others(void **state)
-{
-    static const struct {
-        const char *label;
-        size_t seeds, queries;
-    } rows[] = {{"bayespcn", 3, 0},
-                {"bayespcn (paper objective)", 3, COMPARED_QUERIES},
-                {"bayespcn, as the paper does it", 3, ADAM_QUERIES},
-                {"gpcn offline, 256x3 gelu, the last", 1, COMPARED_QUERIES},
-                {"gpcn offline, 256x3 relu, best version", 1, COMPARED_QUERIES},
-                {"gpcn online, 1024x3, as the paper does it", 3, ADAM_QUERIES},
-                {"gpcn online, 256x3, our minimiser", 3, 0},
-                {"mhn", 3, 0}};
-    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10"};
-    struct plan plan;
-    struct failure failure;
-    struct cell cell;
-    (void)state;
-    assert_int_equal(plan_create(&request, &plan, &failure), 0);
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        size_t row = row_called(&plan.table[0], rows[k].label), seeds = 0;
-        while (seeds < 9 && plan_cell(&plan, &plan.table[0], row, 1, seeds, &cell)) {
-            assert_int_equal(cell.limit, rows[k].queries);
-            seeds++;
-        }
-        assert_int_equal(seeds, seeds < 9 ? rows[k].seeds : 0);
-    }
-    plan_free(&plan);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forgetting_comes_before_the_writes_that_follow),
+        cmocka_unit_test(rounds_stay_within_the_noise),
         cmocka_unit_test(what_is_no_task_is_refused_with_a_sentence),
         cmocka_unit_test(a_mask_hides_the_rightmost_columns_and_nothing_else),
         cmocka_unit_test(dropout_takes_all_channels_of_a_pixel),
@@ -868,21 +462,7 @@ int main(void)
         cmocka_unit_test(a_stream_measures_what_it_wrote),
         cmocka_unit_test(a_measurement_leaves_no_trace),
         cmocka_unit_test(every_method_goes_through_the_same_stream),
-        cmocka_unit_test(a_record_comes_back_from_the_table_as_it_was_added),
-        cmocka_unit_test(a_torn_last_row_is_none_and_the_next_takes_its_place),
-        cmocka_unit_test(processes_that_add_at_once_tear_no_rows_even_when_killed),
-        cmocka_unit_test(a_table_that_is_none_of_ours_is_refused_with_a_sentence),
-        cmocka_unit_test(the_papers_figures_are_where_they_should_be),
-        cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
         cmocka_unit_test(a_stream_through_shards_has_a_sharp_edge),
-        cmocka_unit_test(shards_are_planned_from_many_to_one),
-        cmocka_unit_test(cells_that_differ_have_different_keys),
-        cmocka_unit_test(shared_cells_are_listed_once),
-        cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
-        cmocka_unit_test(a_figure_is_worse_only_beyond_deviation_and_ten_percent),
-        cmocka_unit_test(forgetting_comes_before_the_writes_that_follow),
-        cmocka_unit_test(rounds_stay_within_the_noise),
-        cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

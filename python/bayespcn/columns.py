@@ -10,13 +10,14 @@ from math import floor, log10, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._bayespcn import InvalidError
 from .rows import Array, Floats, Mask, Rows, mask, narrow
 
 FAR = 100.0  # scales from the centre beyond which a number is no plausible value of its column
 CLIP = 8.0  # where such numbers are brought, if wanted
-LOOKED_AT = 10_000  # rows that centre and scale are taken from
+LOOKED_AT, VALUES_LOOKED_AT = 10_000, 4 << 20  # rows and values that centre and scale are taken from
 FEW_WORDS, SOME_WORDS = 10, 100
 
 
@@ -48,7 +49,13 @@ class Column:
 
 def _rounded(value: float) -> float:
     """As C rounds: halves away from 0."""
-    return float(np.copysign(np.floor(abs(value) + 0.5), value))
+    whole = float(np.trunc(value))
+    return whole + float(np.copysign(1, value)) if abs(value - whole) >= 0.5 else whole
+
+
+def looked_at(columns: int) -> int:
+    """Rows that the columns are taken from."""
+    return min(LOOKED_AT, max(VALUES_LOOKED_AT // columns, 100)) if columns else 0
 
 
 def centre_and_scale(values: Array) -> tuple[float, float]:
@@ -62,7 +69,8 @@ def centre_and_scale(values: Array) -> tuple[float, float]:
     count = len(values)
     cut = 0 if count < 10 else 1 if count < 100 else count // 100
     tamed = np.clip(values, values[cut], values[count - 1 - cut])
-    centre, scale = float(np.mean(tamed)), float(np.std(tamed))
+    centre = float(np.cumsum(tamed / count)[-1])  # one after the other, as the program adds them up
+    scale = sqrt(np.cumsum((tamed - centre) ** 2 / count)[-1])
     if not scale > 1e-9 * abs(centre):
         centre = float(values[count // 2])
         others = np.sort(np.abs(values[values != centre] - centre))[::-1]
@@ -74,7 +82,8 @@ def centre_and_scale(values: Array) -> tuple[float, float]:
         return centre, scale
     if digits < 2:
         up = 10.0 ** (2 - digits)
-        return _rounded(centre * up) / up, _rounded(scale * up) / up
+        rounded = _rounded(centre * up) / up if np.isfinite(centre * up) else centre
+        return rounded, _rounded(scale * up) / up
     step = 10.0 ** (digits - 2)
     return _rounded(centre / step) * step, _rounded(scale / step) * step
 
@@ -90,7 +99,7 @@ def category(name: str, values: Sequence[str]) -> Column:
 
 def _from_series(name: str, series: Any) -> Column:
     """What a column of a DataFrame is."""
-    known = series.dropna().iloc[:LOOKED_AT]
+    known = series.dropna()
     if len(known) == 0:
         return Column(name, "ignored")
     if series.dtype.kind in "fiu":
@@ -127,7 +136,8 @@ def columns_of(what: Any) -> list[Column]:
     ('Bonn', 'Rome')
     """
     if hasattr(what, "iloc") and hasattr(what, "columns"):
-        columns = [_from_series(text, what[name].iloc[:LOOKED_AT]) for text, name in _names(what).items()]
+        first = looked_at(len(what.columns))
+        columns = [_from_series(text, what[name].iloc[:first]) for text, name in _names(what).items()]
         ignored = [c.name for c in columns if c.kind == "ignored"]
         if ignored:
             warnings.warn(f"columns that are not learnt: {', '.join(ignored)}", stacklevel=4)
@@ -232,6 +242,10 @@ class Table:
             entry += column.size
         return places
 
+    def column_of_entry(self) -> NDArray[np.uintp]:
+        """Of which column every entry is."""
+        return np.repeat(np.arange(len(self.learnt), dtype=np.uintp), [column.size for column in self.learnt])
+
     def encode(self, x: Any, known: Any = None) -> Rows:
         is_frame = hasattr(x, "iloc") and hasattr(x, "columns")
         cells = self._cells_of_frame(x) if is_frame else self._cells_of_array(x)
@@ -324,12 +338,19 @@ class Table:
             return self._filled(origin, cells, answer)
         return answer[0] if rows.single else answer
 
-    def decode_spread(self, spread: Floats, rows: Rows) -> Array:
-        """In the table's units; of a category that of the word it is unsure of most, between 0 and 1 or so."""
+    def decode_spread(self, spread: Floats, x: Floats, rows: Rows) -> Array:
+        """In the table's units; of a category the chance that another word than that of the answer x is right."""
         cells = np.empty((len(spread), self.cells))
         for column, cell, entry in self._places():
-            values = column.scale * spread[:, entry].astype(np.float64)
-            cells[:, cell] = values.max(axis=1, keepdims=True) if column.kind == "category" else values
+            if column.kind == "category":  # a mean of ones and zeros estimates a chance
+                chance = np.clip(column.centre + column.scale * x[:, entry].astype(np.float64), 0, 1)
+                every = chance.sum(axis=1)
+                best = np.divide(chance.max(axis=1), every, out=np.full(len(x), 1 / column.size), where=every > 0)
+                cells[:, cell.start] = 1 - best
+            else:
+                cells[:, cell] = column.scale * spread[:, entry].astype(np.float64)
+        if rows.origin is not None:
+            cells[~np.isnan(rows.origin[1])] = 0
         widths: Array = cells[0] if rows.single else cells
         return widths
 

@@ -16,6 +16,7 @@ from .columns import Table, columns_of, columns_of_note
 from .picture import png_of_samples
 from .results import Codes, Read, Written
 from .rows import Array, Arrays, Floats, Mask, Rows
+from .tables import Trials, options_for, trials_of_note
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Progress = Callable[[int, int], object]
@@ -35,10 +36,9 @@ CHOICES: dict[str, dict[str, int]] = {
 }
 
 # Between two of these Python has its say: an interrupt, the progress of a long write.
-WRITE_ROWS, READ_ROWS = 256, 1024
+WRITE_ROWS, READ_ROWS = 256, 256
 
 ARRAY_OPTIONS: dict[str, Any] = {"hidden": (64, 64, 64), "shards": 16}
-TABLE_OPTIONS: dict[str, Any] = {"hidden": (32, 32), "shards": 256, "views": 8, "sigma_x": 0.1}
 TABLE_READ: dict[str, Any] = {"objective": "marginal", "noise": 0.0}
 
 
@@ -80,9 +80,18 @@ def _layout_of_note(note: str, dim: int, pixels: Any, clip: bool) -> Arrays | Ta
     return layout
 
 
-def _options_for(layout: Arrays | Table, options: dict[str, Any]) -> dict[str, Any]:
-    usual = TABLE_OPTIONS if isinstance(layout, Table) else ARRAY_OPTIONS
-    return _chosen({**usual, **options, "dim": layout.dim})
+def _options_for(layout: Arrays | Table, options: dict[str, Any], like: Any) -> dict[str, Any]:
+    """What is not said is usual, or for a table follows from its first rows."""
+    if not isinstance(layout, Table):
+        return _chosen({**ARRAY_OPTIONS, **options, "dim": layout.dim})
+    said = "hidden" in options and "sigma_x" in options
+    usual = options_for(layout, {"threads": options.get("threads", 0)}, None if said else like)
+    return _chosen({**usual, **options})
+
+
+def _first_rows(columns: Any, like: Any) -> Any:
+    """A DataFrame to take the columns from is also one to take the settings from."""
+    return columns if like is None and hasattr(columns, "iloc") else like
 
 
 class Memory:
@@ -92,7 +101,8 @@ class Memory:
     to look at, or see `columns_of`). Other arguments are the library's options (include/bayespcn.h), with words for
     enumerations: hidden, activation, particles, sigma_w, sigma_x, sigma_data, seed, resample, minimizer, precision,
     threads, shards, shard_rows, when_full, surprises, views, ... By default arrays have room for 1024 rows in 16
-    networks of 64x3, tables have 256 networks of 32x2 in 8 views.
+    networks of 64x3, tables have 512 networks of two layers in 8 views, whose width and sigma_x a short look at the
+    first rows chooses: those of the DataFrame, or of `like` where the columns are stated.
 
     `pixels=(0, 255)` are the values that stand for -1 and 1, on the way in and out. `clip` brings far values of a
     table's numbers nearer instead of refusing them.
@@ -121,10 +131,11 @@ class Memory:
         columns: Any = None,
         pixels: tuple[float, float] | None = None,
         clip: bool = False,
+        like: Any = None,
         **options: Any,
     ) -> None:
         layout = _layout(dim, shape, columns, pixels, clip)
-        self._take(raw.create(_options_for(layout, options)), layout, None)
+        self._take(raw.create(_options_for(layout, options, _first_rows(columns, like))), layout, None)
         self._handle.set_note(layout.note().encode())
 
     def _take(self, handle: raw.Handle, layout: Arrays | Table, path: Path | None) -> None:
@@ -154,6 +165,7 @@ class Memory:
         columns: Any = None,
         pixels: tuple[float, float] | None = None,
         clip: bool = False,
+        like: Any = None,
         threads: int = 0,
         **options: Any,
     ) -> Memory:
@@ -177,7 +189,7 @@ class Memory:
         made = None
         if mode == "a":
             layout = _layout(dim, shape, columns, pixels, clip)
-            made = _options_for(layout, options)
+            made = _options_for(layout, options, None if os.path.exists(path) else _first_rows(columns, like))
         elif options or dim or shape or columns is not None:
             raise TypeError('what a row is and options are for mode "a"; a file that is there has its own')
         handle = raw.open(path, opening, made)
@@ -258,18 +270,24 @@ class Memory:
         """Writes rows, each in one shot. Entries that are NaN, or not `known`, are holes: what the memory predicts there
         stays. `progress` is called with the rows done and all rows (True: tqdm shows them).
 
+        Of a table, one row in eight is first shown with a third of its columns hidden: what the memory is off by then
+        calibrates `read(..., spread=True)`.
+
         All rows are looked at before the first is written. An interrupt leaves whole rows; of a failure in the middle,
         the error's `written` says how many there are."""
         rows = self._layout.encode(x, known)
         if rows.known is not None and rows.known.all():
             rows.known = None
         info = np.zeros(len(rows.x), np.dtype(raw.WRITE_ROW))
-        step = WRITE_ROWS if self._could_be_written(rows) else max(len(rows.x), 1)
+        good = self._could_be_written(rows)
+        step = WRITE_ROWS if good else max(len(rows.x), 1)
+        trials = Trials(self._handle, self._layout, _chosen(TABLE_READ)) if good and isinstance(self._layout, Table) else None
         tell, end = _teller(progress, len(rows.x))
         done = 0
         try:
             for part in _parts(len(rows.x), step):
-                done += self._handle.write(rows.x[part], _of(rows.known, part), info[part], None)
+                x, mask = rows.x[part], _of(rows.known, part)
+                done += trials.write(x, mask, info[part]) if trials else self._handle.write(x, mask, info[part], None)
                 tell(done, len(rows.x))
         except raw.Error as error:
             error.written += done
@@ -343,9 +361,16 @@ class Memory:
         return Read(
             self._layout.decode(answer, rows) if out is None else out,
             info[0] if rows.single else info,
-            None if widths is None else self._layout.decode_spread(widths, rows),
+            None if widths is None else self._layout.decode_spread(self._covering(widths), answer, rows),
             self._typicality_of(rows) if typicality else None,
         )
+
+    def _covering(self, spread: Floats) -> Floats:
+        """The library's spread; of a table such that it covers what the memory was off by on rows that it had not seen."""
+        if not isinstance(self._layout, Table):
+            return spread
+        factor = raw.trials_factor(trials_of_note(self._handle.get_note().decode()))
+        return (factor * spread.astype(np.float64)).astype(np.float32)
 
     def _read_options(self, noise: float | None, objective: str | None, shards: int) -> dict[str, Any]:
         usual = TABLE_READ if self._layout.fills else {}

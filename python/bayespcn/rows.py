@@ -128,6 +128,6 @@ class Arrays:
             x = (x + 1) * np.float32((high - low) / 2) + np.float32(low)
         return self._shaped(x, rows.single)
 
-    def decode_spread(self, spread: Floats, rows: Rows) -> Array:
+    def decode_spread(self, spread: Floats, x: Floats, rows: Rows) -> Array:
         scale = 1.0 if self.pixels is None else (self.pixels[1] - self.pixels[0]) / 2
         return self._shaped(spread * np.float32(scale), rows.single)

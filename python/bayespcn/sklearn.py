@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .columns import Column, centre_and_scale
+from .columns import Column, centre_and_scale, looked_at
 from .memory import Memory
 
 Self = TypeVar("Self", bound="_MemoryEstimator")
@@ -16,15 +16,15 @@ Floats64 = NDArray[np.float64]
 
 
 class _MemoryEstimator(BaseEstimator):
-    """What both share: a memory of a table of numbers, in which NaN is unknown. Centre and scale of the columns are those of
-    the rows that came first."""
+    """What both share: a memory of a table of numbers, in which NaN is unknown. Centre and scale of the columns, and the
+    settings that were not given, are from the rows that came first."""
 
     def __init__(
         self,
-        hidden: tuple[int, ...] = (32, 32),
-        views: int = 8,
-        shards: int = 256,
-        sigma_x: float = 0.1,
+        hidden: tuple[int, ...] | None = None,
+        views: int | None = None,
+        shards: int | None = None,
+        sigma_x: float | None = None,
         seed: int = 0,
         threads: int = 0,
     ) -> None:
@@ -47,18 +47,17 @@ class _MemoryEstimator(BaseEstimator):
 
     def _begin(self, X: Floats64) -> None:
         columns = []
-        for j, values in enumerate(X.T):
+        for j, values in enumerate(X[: looked_at(X.shape[1])].T):
             known = values[~np.isnan(values)]
             columns.append(Column(f"x{j}", "number", *(centre_and_scale(known) if len(known) else (0.0, 1.0))))
+        said: dict[str, Any] = {"hidden": self.hidden, "views": self.views, "shards": self.shards, "sigma_x": self.sigma_x}
         self.memory_ = Memory(
             columns=columns,
             clip=True,
-            hidden=tuple(self.hidden),
-            views=self.views,
-            shards=self.shards,
-            sigma_x=self.sigma_x,
+            like=X,
             seed=self.seed,
             threads=self.threads,
+            **{name: value for name, value in said.items() if value is not None},
         )
 
     def _learn(self, X: Floats64) -> None:
@@ -103,7 +102,8 @@ class MemoryImputer(OneToOneFeatureMixin, TransformerMixin, _MemoryEstimator):
     """Fills NaN by what a memory of the rows recalls from the rest of the row.
 
     Parameters are options of the memory: widths of the hidden layers, in how many ways rows are shared out (views) among
-    how many networks (shards), their noise in units of a column's deviation, the seed, threads (0: one per core).
+    how many networks (shards), their noise in units of a column's deviation, the seed, threads (0: one per core). None:
+    chosen by a short look at the first rows, as `bpcn create --like` does.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(200, 1)) * [1.0, -2.0, 3.0]
@@ -112,11 +112,16 @@ class MemoryImputer(OneToOneFeatureMixin, TransformerMixin, _MemoryEstimator):
     True
     """
 
-    def transform(self, X: Any) -> Floats64:
-        """The rows with their holes filled; what is known stays as it is."""
-        asked = self._asked(X)
-        filled: Floats64 = self.memory_.read(asked).x if np.isnan(asked).any() else asked.copy()
-        return filled
+    def transform(self, X: Any, return_std: bool = False) -> Any:
+        """The rows with their holes filled; what is known stays as it is. With `return_std` also the standard deviation
+        of every filled value, 0 for the others."""
+        filled = self._asked(X).copy()
+        std = np.zeros_like(filled)
+        gaps = np.isnan(filled).any(axis=1)
+        if gaps.any():
+            answer = self.memory_.read(filled[gaps], spread=True)
+            filled[gaps], std[gaps] = answer.x, answer.spread
+        return (filled, std) if return_std else filled
 
 
 class MemoryNovelty(OutlierMixin, _MemoryEstimator):
@@ -137,10 +142,10 @@ class MemoryNovelty(OutlierMixin, _MemoryEstimator):
         self,
         contamination: float | str = "conformal",
         alarm: float = 0.01,
-        hidden: tuple[int, ...] = (32, 32),
-        views: int = 8,
-        shards: int = 256,
-        sigma_x: float = 0.1,
+        hidden: tuple[int, ...] | None = None,
+        views: int | None = None,
+        shards: int | None = None,
+        sigma_x: float | None = None,
         seed: int = 0,
         threads: int = 0,
     ) -> None:

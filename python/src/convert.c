@@ -53,6 +53,8 @@ const struct field read_info_fields[] = {I(energy),   I(log_density),   I(famili
 #define W(member) FIELD(bpcn_write_row, member)
 const struct field write_row_fields[] = {W(energy),  W(leverage),    W(evaluations), W(shard), W(converged),
                                          W(verdict), W(familiarity), W(typicality),  END};
+#define T(member) FIELD(bpcn_trials, member)
+const struct field trials_fields[] = {T(errors), T(spreads), T(plain), T(entries), END};
 
 static int does_not_fit(const char *name, PyObject *value)
 {
@@ -233,7 +235,7 @@ PyObject *fields_dtype(const struct field *fields, size_t size)
 
 static size_t size_of(char type)
 {
-    return type == 'f' ? sizeof(float) : type == 'd' ? sizeof(double) : 1;
+    return type == 'f' ? sizeof(float) : type == 'd' ? sizeof(double) : type == 'L' ? sizeof(size_t) : 1;
 }
 
 static int has_type(const Py_buffer *view, char type)
@@ -261,6 +263,7 @@ static Py_buffer *take(struct buffers *b, PyObject *object, const char *name, ch
     PyErr_Format(PyExc_TypeError, "%s must be an aligned array of %s, not of format '%s'", name,
                  type == 'f'   ? "float32"
                  : type == 'd' ? "float64"
+                 : type == 'L' ? "uintp"
                                : "bool or uint8",
                  view->format ? view->format : "B");
     b->failed = 1;

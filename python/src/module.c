@@ -212,6 +212,7 @@ static const struct {
     {"SYNC_CALL", BPCN_SYNC_CALL},
     {"SYNC_MANUAL", BPCN_SYNC_MANUAL},
     {"MAX_NOTE", BPCN_MAX_NOTE},
+    {"MAX_LOOK", BPCN_MAX_LOOK},
 };
 
 static const char *activation_name(int value)
@@ -258,6 +259,7 @@ static int add_constants(PyObject *module)
     return add_names(module, "ACTIVATIONS", activation_name) || add_names(module, "VERDICTS", verdict_name) ||
                    add_dtype(module, "READ_INFO", read_info_fields, sizeof(bpcn_read_info)) ||
                    add_dtype(module, "WRITE_ROW", write_row_fields, sizeof(bpcn_write_row)) ||
+                   add_dtype(module, "TRIALS", trials_fields, sizeof(bpcn_trials)) ||
                    PyModule_AddStringConstant(module, "VERSION", bpcn_version())
                ? -1
                : 0;
@@ -270,6 +272,10 @@ static PyMethodDef functions[] = {
     {"file_inspect", file_inspect, METH_VARARGS, "file_inspect(path) -> file info, options"},
     {"file_check", file_check, METH_VARARGS, "file_check(path) -> file info, options"},
     {"file_recover", file_recover, METH_VARARGS, "file_recover(from, to) -> report, sentences"},
+    {"options_for_table", options_for_table, METH_VARARGS, "options_for_table(options, column, x, known) -> options"},
+    {"trials_hide", trials_hide, METH_VARARGS, "trials_hide(row, column, known, shown) -> entries shown"},
+    {"trials_count", trials_count, METH_VARARGS, "trials_count(trials, x, known, answer, spread, shown)"},
+    {"trials_factor", trials_factor, METH_VARARGS, "trials_factor(trials) -> factor"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

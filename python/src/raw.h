@@ -32,7 +32,7 @@ struct field {
 };
 
 extern const struct field options_fields[], read_options_fields[], open_options_fields[], stats_fields[],
-    file_info_fields[], recovery_fields[], read_info_fields[], write_row_fields[];
+    file_info_fields[], recovery_fields[], read_info_fields[], write_row_fields[], trials_fields[];
 
 int fields_set(const struct field *fields, PyObject *values, void *to); /* values: a dictionary or None */
 PyObject *fields_get(const struct field *fields, const void *from);
@@ -50,7 +50,7 @@ struct buffers {
 
 enum { BUFFER_IN = 0, BUFFER_OUT = 1 };
 
-/* Contiguous numbers of the type 'f', 'd' or '?' (a byte, zero or not), or with 'x' bytes of anything, of which there
+/* Contiguous numbers of the type 'f', 'd', 'L' (size_t) or '?' (a byte, zero or not), or with 'x' bytes of anything, of which there
    must be `count`. NULL: None was given, or it failed. */
 void *buffers_take(struct buffers *buffers, PyObject *object, const char *name, char type, size_t count, int out);
 /* The same of rows of `row` floats each, however many there are. */
@@ -91,5 +91,12 @@ PyObject *set_top(PyObject *self, PyObject *args);
 PyObject *get_weights(PyObject *self, PyObject *args);
 PyObject *set_weights(PyObject *self, PyObject *args);
 PyObject *set_shards(PyObject *self, PyObject *args);
+
+/* ---- functions of the module, in tables.c */
+
+PyObject *options_for_table(PyObject *module, PyObject *args);
+PyObject *trials_hide(PyObject *module, PyObject *args);
+PyObject *trials_count(PyObject *module, PyObject *args);
+PyObject *trials_factor(PyObject *module, PyObject *args);
 
 #endif

@@ -1,4 +1,8 @@
 """The estimators keep scikit-learn's contract."""
+import os
+import pickle
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
+from bayespcn import Memory
 from bayespcn.sklearn import MemoryImputer, MemoryNovelty
 
 SMALL = {"hidden": (16,), "views": 1, "shards": 4, "threads": 1}
@@ -98,3 +103,42 @@ def test_contamination_says_how_many_of_the_fit_are_outliers():
     assert np.sum(MemoryNovelty(contamination=0.1, **SMALL).fit_predict(x) == -1) == 20
     with pytest.raises(ValueError, match="contamination is 0.7"):
         MemoryNovelty(contamination=0.7, **SMALL).fit(x)
+
+
+@pytest.mark.skipif("BPCN" not in os.environ, reason="the program bpcn is not there")
+def test_with_defaults_it_is_the_programs_create_like_write_and_fill(tmp_path):
+    x = rows(300, seed=3)
+    x[::9, 4] = np.nan
+    gaps, hidden = holes(rows(40, seed=3) + 0.1, 0.3)
+    for name, table in (("learn", x), ("gaps", gaps)):
+        pd.DataFrame(table, columns=list("abcdef")).to_csv(tmp_path / f"{name}.csv", index=False)
+    calls = ["create t.mem --like learn.csv", "write t.mem learn.csv --clip", "fill t.mem gaps.csv -o full.csv --clip"]
+    for call in calls:
+        arguments = [os.environ["BPCN"], *call.split(), "-q"]
+        subprocess.run(arguments, cwd=tmp_path, check=True, env={**os.environ, "BPCN_THREADS": "1"})
+    imputer = MemoryImputer(threads=1).fit(x)
+    filled, std = imputer.transform(gaps, return_std=True)
+    with Memory.open(tmp_path / "t.mem", clip=True, threads=1) as program:
+        assert program.options == {**imputer.memory_.options, "threads": program.options["threads"]}
+        some = hidden.any(axis=1)
+        answer = program.read(gaps[some], spread=True)
+        np.testing.assert_array_equal(filled[some], answer.x)  # the same bits: of every row, centre, scale and setting
+        np.testing.assert_array_equal(std[some], answer.spread)  # and of the trials
+        scale = np.array([column.scale for column in program.columns])
+    written = pd.read_csv(tmp_path / "full.csv").to_numpy()
+    assert np.abs((filled - written) / scale).max() <= 0.00051  # it writes thousandths of the scale
+
+
+def test_the_spread_is_that_of_the_errors_and_is_pickled():
+    x = rows(500, seed=4) + np.random.default_rng(0).normal(size=(500, 6)) * [0.5, 5, 50, 0.5, 2.5, 0.05]
+    gaps, hidden = holes(x[350:], 0.3)
+    imputer = MemoryImputer(views=4, shards=64, threads=1).fit(x[:350])
+    filled, std = imputer.transform(gaps, return_std=True)
+    assert (std[~hidden] == 0).all() and (std[hidden] > 0).all()
+    within = np.mean(np.abs(filled - x[350:])[hidden] <= 2 * std[hidden])
+    assert within > 0.85  # of a normal distribution 0.95
+    again = pickle.loads(pickle.dumps(imputer))
+    np.testing.assert_array_equal(again.transform(gaps, return_std=True)[1], std)
+    early = MemoryImputer(views=4, shards=64, threads=1).fit(x[:16])
+    late = early.partial_fit(x[16:350])  # trials go on
+    assert "tried=" in late.memory_._handle.get_note().decode()

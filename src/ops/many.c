@@ -9,7 +9,7 @@
 
 enum {
     READ_AT_MOST = 4,
-    OF_A_VIEW = 8,
+    OF_A_VIEW = 16,
     AT_ONCE = 256,
     CLOSER_AT_LEAST = 8,
     CLOSER_OF = 16

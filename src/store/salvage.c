@@ -34,6 +34,7 @@ struct salvage {
     unsigned char *bad;    /* [header.shards]: of each shard, whether it is lost */
     int bad_counts;        /* of the shards */
     int bad_surprises;     /* none of the snapshot's are kept */
+    int bad_names;         /* likewise */
     int gap;               /* records are missing before the one at hand */
     int without_deletes;   /* those after a gap are left out: what they take back may be missing */
     int deletes_are_wrong; /* they would have to be */
@@ -100,6 +101,8 @@ static void lose_section(void *user, const struct section *section)
         s->bad_counts = 1;
     else if (section->tag == SECTION_SURPRISES)
         s->bad_surprises = 1;
+    else if (section->tag == SECTION_NAMES)
+        s->bad_names = 1;
     else
         s->bad[section->shard] = 1;
 }
@@ -143,6 +146,8 @@ static bpcn_status read_snapshot(struct salvage *s)
         guess_counts(c);
     if (s->bad_surprises)
         c->surprises.count = 0;
+    if (s->bad_names)
+        c->names.count = 0;
     s->report.shards = s->header.shards;
     for (size_t k = 0; status == BPCN_OK && k < s->header.shards; k++)
         if (s->bad[k]) {
@@ -176,6 +181,8 @@ static bpcn_status repeat(struct salvage *s, struct editing *editing, const stru
         what = "its row has holes, which the file's version does not know";
     if (!wrong && change.surprise != NULL && s->contents.options.surprises == 0)
         what = "its row's surprise is given, but none are kept";
+    if (!wrong && change.name != NULL && s->contents.options.names == 0)
+        what = "its row's name is given, but none are kept";
     wrong |= what != NULL;
     if (wrong ||
         (change.kind == CHANGE_DELETE && (change.shard >= s->contents.count || (s->gap && s->without_deletes)))) {

@@ -1,0 +1,97 @@
+"""What a memory of a table learns about itself: settings from its first rows, and how far off it is on rows to come. Both
+are the library's; the sums stay in the memory's note, as docs/FORMAT.md describes."""
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _bayespcn as raw
+from .columns import Table
+from .rows import Array, Floats, Mask
+
+_KEYS = {"tried": "entries", "errors": "errors", "spreads": "spreads", "plain": "plain"}
+
+
+def options_for(table: Table, options: dict[str, Any], like: Any) -> dict[str, Any]:
+    """What suits a table that begins with the rows `like`, or one of which nothing is known yet."""
+    x, known = np.zeros((0, table.dim), np.float32), np.zeros((0, table.dim), np.bool_)
+    tame = Table(table.columns, clip=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is odd in the rows is said when they are written
+        for at in range(0, 0 if like is None else len(like), raw.MAX_LOOK):
+            rows = tame.encode(like[at : at + raw.MAX_LOOK])
+            some = rows.known.any(axis=1)  # type: ignore[union-attr]
+            x, known = np.concatenate([x, rows.x[some]]), np.concatenate([known, rows.known[some]])  # type: ignore[index]
+            if len(x) >= raw.MAX_LOOK:
+                break
+    return raw.options_for_table(
+        {**options, "dim": table.dim}, table.column_of_entry(), x[: raw.MAX_LOOK], known[: raw.MAX_LOOK]
+    )
+
+
+# ---- trials
+
+
+def trials_of_note(note: str) -> Array:
+    """The sums, zeros where the note has none."""
+    trials = np.zeros(1, np.dtype(raw.TRIALS))
+    try:
+        found = {name: float(re.search(rf"^{key}=(.*)$", note, re.M)[1]) for key, name in _KEYS.items()}  # type: ignore[index]
+    except (TypeError, ValueError):
+        return trials
+    if all(0 <= value < np.inf for value in found.values()) and found["spreads"] > 0:
+        for name, value in found.items():
+            trials[name] = value
+    return trials
+
+
+def note_with_trials(note: str, trials: Array) -> str:
+    rest = "".join(line for line in note.splitlines(keepends=True) if line.split("=")[0] not in _KEYS)
+    told = "".join(
+        f"{key}={int(trials[name][0])}\n" if key == "tried" else f"{key}={float(trials[name][0]):.9g}\n"
+        for key, name in _KEYS.items()
+    )
+    return told + rest
+
+
+class Trials:
+    """Rows that are about to be written put the memory to the test: some columns are hidden, filled in and compared."""
+
+    def __init__(self, handle: raw.Handle, table: Table, how: dict[str, Any]) -> None:
+        self._handle, self._how = handle, how
+        self._column = table.column_of_entry()
+        self._note = handle.get_note().decode()
+        self._sums = trials_of_note(self._note)
+        self._row = int(handle.get_stats()["writes"])
+
+    def write(self, x: Floats, known: Mask | None, info: Array) -> int:
+        """Writes the rows, and before some of them tries those."""
+        begin, before = 0, int(self._sums["entries"][0])
+        shown = np.empty(x.shape[1], np.bool_)
+        for i in range(len(x)):
+            mask = None if known is None else known[i]
+            if raw.trials_hide(self._row + i, self._column, mask, shown) > 0:
+                self._write_some(x, known, info, slice(begin, i))
+                self._try(x[i], mask, shown)
+                begin = i
+        self._write_some(x, known, info, slice(begin, len(x)))
+        self._row += len(x)
+        if self._sums["entries"][0] != before:
+            self._handle.set_note(note_with_trials(self._note, self._sums).encode())
+        return len(x)
+
+    def _write_some(self, x: Floats, known: Mask | None, info: Array, some: slice) -> None:
+        if some.stop > some.start:
+            try:
+                self._handle.write(x[some], None if known is None else known[some], info[some], None)
+            except raw.Error as error:
+                error.written += some.start
+                raise
+
+    def _try(self, x: Floats, known: Mask | None, shown: Mask) -> None:
+        answer, spread = np.empty_like(x), np.empty_like(x)
+        self._handle.read(x, shown, self._how, answer, None, spread)
+        raw.trials_count(self._sums, x, known, answer, spread, shown)
