@@ -87,6 +87,8 @@ $(BUILD)/tests/%: SEES = $(SRC) -Icli -Iexperiments -Ibaselines -Iformats -I.
 ifeq ($(MACHINE),aarch64)
 $(BUILD)/src/ops/%: CFLAGS += -fno-tree-vectorize
 endif
+# its square roots go through vector registers
+$(BUILD)/src/infer/adam.%: CFLAGS += -fno-math-errno
 $(BUILD)/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/%.f32.o: %.c | deps
 	$(COMPILE)

@@ -35,7 +35,12 @@ struct nearest_options {
 bpcn_status nearest_create(const struct nearest_options *options, bpcn_model *model);
 
 /* A modern Hopfield network: every observation is the mean of a Gaussian of variance 1/beta. */
-enum mhn_metric { MHN_DOT, MHN_EUCLIDEAN };
+enum mhn_metric {
+    MHN_DOT,
+    MHN_EUCLIDEAN,
+    MHN_PAPER_DOT /* what the paper calls the dot product: every observation K weighs 0.01 beta |K|^2 more, not half of
+                     beta |K|^2, which leaves it nearly Euclidean */
+};
 enum mhn_recall {
     MHN_ONE_STEP, /* the softmax-weighted mean of the observations */
     MHN_GRADIENT  /* the paper's: Adam on the log density of the mixture, from the query */

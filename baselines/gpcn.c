@@ -92,8 +92,11 @@ void gpcn_free(struct gpcn *g)
 {
     for (size_t l = 0; g != NULL && l <= g->options.layers; l++)
         free(g->weights[l]);
-    if (g != NULL)
+    if (g != NULL) {
+        bpcn_memory_free(g->network);
         free(g->items);
+        free(g->saved);
+    }
     free(g);
 }
 
@@ -202,11 +205,25 @@ static bpcn_status be_trained(struct gpcn *g)
     return status;
 }
 
+bpcn_status gpcn_versions(struct gpcn *g, size_t *count)
+{
+    bpcn_status status = be_trained(g);
+    *count = g->versions > 0 ? g->versions : 1;
+    return status;
+}
+
+void gpcn_set_minimizer(struct gpcn *g, bpcn_minimizer minimizer)
+{
+    g->options.minimizer = minimizer;
+}
+
 static bpcn_status read_rows(const void *self, const float *query, const unsigned char *known, size_t n, float *out)
 {
     struct gpcn *g = (struct gpcn *)(uintptr_t)self; /* offline training happens at the first read */
     size_t entries = n * g->width[0], evaluations = 0;
     bpcn_status status = be_trained(g);
+    if (status == BPCN_OK && g->options.minimizer == BPCN_ADAM)
+        return gpcn_paper_read(g, query, known, n, out);
     if (status != BPCN_OK)
         return status;
     double *x = alloc_zeroed(n, g->width[0] * sizeof *x);

@@ -29,7 +29,9 @@ struct gpcn_options {
     double adam_rate, adam_stop; /* default 0.01, 1e-3 */
     size_t adam_steps;           /* default 500 */
     size_t rounds;               /* of an auto-associative read; default 30 */
-    uint64_t seed;               /* draws the prior, the same as bayespcn's for this seed */
+    size_t checkpoint; /* offline: the weights of every so many steps are kept as a version; 0: the last only */
+    int threads;       /* of Adam's products; 0: one per core. The others are BLAS's */
+    uint64_t seed;     /* draws the prior, the same as bayespcn's for this seed */
 };
 struct gpcn_options gpcn_options_default(void);
 
@@ -55,6 +57,15 @@ bpcn_status gpcn_step(struct gpcn *gpcn, const double *x, size_t n, const double
 /* Trains from the present weights on n rows; mean_energy, if not NULL, gets the mean energy of the
    last codes before the last step. */
 bpcn_status gpcn_train(struct gpcn *gpcn, const double *x, size_t n, double *mean_energy);
+
+/* Offline: trains if that is still to be done, and says how many versions there are, at least one. */
+bpcn_status gpcn_versions(struct gpcn *gpcn, size_t *count);
+
+/* The weights become those of a version, 0 the first. */
+void gpcn_use_version(struct gpcn *gpcn, size_t version);
+
+/* Of the inferences from here on. */
+void gpcn_set_minimizer(struct gpcn *gpcn, bpcn_minimizer minimizer);
 
 /* Draws n ancestral samples, out [n x dim]. */
 bpcn_status gpcn_sample(const struct gpcn *gpcn, size_t n, uint64_t draw, float *out);

@@ -59,23 +59,66 @@ bpcn_status gpcn_step(struct gpcn *g, const double *x, size_t n, const double *s
         return fail(BPCN_NO_MEMORY, "out of memory");
     if (starts != NULL)
         memcpy(codes, starts, n * g->code_dim * sizeof *codes);
-    bpcn_status status = gpcn_infer(g, x, NULL, n, starts != NULL, codes, NULL, NULL);
+    bpcn_status status = starts == NULL && g->options.minimizer == BPCN_ADAM
+                             ? gpcn_paper_infer(g, x, n, codes)
+                             : gpcn_infer(g, x, NULL, n, starts != NULL, codes, NULL, NULL);
     if (status == BPCN_OK)
         status = gpcn_apply(g, x, codes, n);
     free(codes);
     return status;
 }
 
+/* ---- versions */
+
+/* Entries of layer l's weights. */
+static size_t entries_of(const struct gpcn *g, size_t l)
+{
+    return g->width[l] * (l < g->options.layers ? g->width[l + 1] : 1);
+}
+
+static size_t entries_of_all(const struct gpcn *g)
+{
+    size_t entries = 0;
+    for (size_t l = 0; l <= g->options.layers; l++)
+        entries += entries_of(g, l);
+    return entries;
+}
+
+static bpcn_status save_version(struct gpcn *g)
+{
+    size_t entries = entries_of_all(g);
+    double *larger = realloc(g->saved, (g->versions + 1) * entries * sizeof *larger);
+    if (larger == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    g->saved = larger;
+    double *at = g->saved + g->versions++ * entries;
+    for (size_t l = 0; l <= g->options.layers; at += entries_of(g, l++))
+        memcpy(at, g->weights[l], entries_of(g, l) * sizeof *at);
+    return BPCN_OK;
+}
+
+void gpcn_use_version(struct gpcn *g, size_t version)
+{
+    if (version >= g->versions)
+        return;
+    const double *at = g->saved + version * entries_of_all(g);
+    for (size_t l = 0; l <= g->options.layers; at += entries_of(g, l++))
+        memcpy(g->weights[l], at, entries_of(g, l) * sizeof *at);
+}
+
 bpcn_status gpcn_train(struct gpcn *g, const double *x, size_t n, double *mean_energy)
 {
     double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
     bpcn_status status = codes && energy ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    g->versions = 0;
     for (size_t t = 0; status == BPCN_OK && t < g->options.iterations; t++) {
         int warm = t > 0 && g->options.warm > 0;
         size_t evaluations = 0, iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS;
         status = gpcn_infer_within(g, x, NULL, n, warm, iterations, codes, energy, &evaluations);
         if (status == BPCN_OK)
             status = gpcn_apply(g, x, codes, n);
+        if (status == BPCN_OK && g->options.checkpoint > 0 && (t + 1) % g->options.checkpoint == 0)
+            status = save_version(g);
     }
     if (status == BPCN_OK && mean_energy != NULL) {
         *mean_energy = 0;

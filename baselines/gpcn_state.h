@@ -12,8 +12,12 @@ struct gpcn {
     double *weights[BPCN_MAX_LAYERS + 1]; /* [above x below]; the last one the top's mean */
     double *items;                        /* offline: [count x dim] */
     size_t count, room;
-    size_t trained;     /* items that the weights were trained on */
-    double evaluations; /* per query, of the last read */
+    size_t trained;       /* items that the weights were trained on */
+    double evaluations;   /* per query, of the last read */
+    bpcn_memory *network; /* for inference as the paper does it, made when first wanted */
+    uint64_t draws;       /* of its starts */
+    double *saved;        /* [versions x all weights]: of the training's checkpoints */
+    size_t versions;
 };
 
 /* The most iterations of one inference. */
@@ -22,6 +26,10 @@ enum { GPCN_MOST_ITERATIONS = 500, GPCN_BATCH = 128 };
 /* gpcn_infer with a limit on the minimiser's iterations. */
 bpcn_status gpcn_infer_within(const struct gpcn *g, const double *x, const unsigned char *known, size_t n, int started,
                               size_t iterations, double *codes, double *energy, size_t *evaluations);
+
+/* The paper's inference (gpcn_paper.c): codes [n x code_dim] of n rows, from starts drawn anew; a read. */
+bpcn_status gpcn_paper_infer(struct gpcn *g, const double *x, size_t n, double *codes);
+bpcn_status gpcn_paper_read(struct gpcn *g, const float *query, const unsigned char *known, size_t n, float *out);
 
 /* Weights drawn from the prior. */
 bpcn_status gpcn_reset(struct gpcn *g);

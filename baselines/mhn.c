@@ -1,7 +1,8 @@
 /*
  * The modern Hopfield network. With key K_j for every observation,
  *
- *   score_j(q) = beta (bias_j - |q - K_j|^2 / 2),   bias_j = 0 (Euclidean) or |K_j|^2 / 2 (dot)
+ *   score_j(q) = beta (bias_j - |q - K_j|^2 / 2),   bias_j = 0 (Euclidean), |K_j|^2 / 2 (dot) or |K_j|^2 / 100 (the
+ *                                                paper's dot)
  *   log p(q)   = log sum_j exp score_j(q),          d log p / dq = beta sum_j softmax_j (K_j - q)
  *
  * One-step recall answers with sum_j softmax_j K_j; gradient recall climbs log p by Adam from the
@@ -43,6 +44,7 @@ struct mhn_options mhn_options_default(size_t dim)
 static bpcn_status write_rows(void *self, const float *x, size_t n)
 {
     struct mhn *m = self;
+    static const double share[] = {[MHN_DOT] = 0.5, [MHN_EUCLIDEAN] = 0, [MHN_PAPER_DOT] = 0.01};
     size_t dim = m->options.dim, before = m->keys.count;
     bpcn_status status = kept_append(&m->keys, x, n);
     if (status != BPCN_OK)
@@ -55,7 +57,7 @@ static bpcn_status write_rows(void *self, const float *x, size_t n)
         double squares = 0;
         for (size_t j = 0; j < dim; j++)
             squares += (double)m->keys.values[i * dim + j] * (double)m->keys.values[i * dim + j];
-        bias[i] = m->options.metric == MHN_DOT ? squares / 2 : 0;
+        bias[i] = share[m->options.metric] * squares;
     }
     return BPCN_OK;
 }

@@ -31,10 +31,10 @@ static const char usage[] =
     "  --length T             images to write; default 128\n"
     "  --tasks LIST           default white0.2,drop0.25,mask0.25\n"
     "  --seed N               draws the prior and the corruptions; default 0\n"
-    "  --forget-every K --beta B   forget by B after every K writes; default never\n"
+    "  --forget-every K --beta B   forget by B before writes K+1, 2K+1, ...; default never\n"
     "  --objective NAME       of a read: recall (default), marginal, or paper\n"
     "  --minimizer NAME       default, or adam: the paper's minimiser and schedule\n"
-    "  --metric NAME          mhn: euclidean (default) or dot\n"
+    "  --metric NAME          mhn: euclidean (default), dot, or paper: what the paper calls dot\n"
     "  --recall NAME          mhn: gradient (default, the paper's) or step\n"
     "  --rate R               mhn: of the gradient recall; default 1. The paper's high-noise table\n"
     "                         comes out with 0.005\n"
@@ -148,7 +148,7 @@ static int take_word(struct request *r, int option, const char *text, struct fai
 {
     static const char *const objectives[] = {"default", "marginal", "paper", "recall", NULL};
     static const char *const minimizers[] = {"default", "adam", NULL};
-    static const char *const metrics[] = {"dot", "euclidean", NULL};
+    static const char *const metrics[] = {"dot", "euclidean", "paper", NULL};
     static const char *const recalls[] = {"step", "gradient", NULL};
     int value = 0, status = 0;
     switch (option) {

@@ -103,17 +103,22 @@ static void shards_key(const struct method_spec *s, char *key, size_t room)
 
 void method_key(const struct method_spec *s, char *key, size_t room)
 {
-    char shape[256], shards[64], more[96] = "";
+    static const char *const metrics[] = {
+        [MHN_DOT] = "dot", [MHN_EUCLIDEAN] = "euclidean", [MHN_PAPER_DOT] = "paperdot"};
+    char shape[256], shards[64], rounds[32] = "", more[96] = "";
     unsigned long long seed = (unsigned long long)s->seed;
     shape_key(s, shape, sizeof shape);
     switch (s->kind) {
     case METHOD_BAYESPCN:
         if (s->forget_every > 0 && s->beta > 0)
-            snprintf(more, sizeof more, "-%s%g_%zu", s->discount ? "discount" : "forget", s->beta, s->forget_every);
+            snprintf(more, sizeof more, "-%s%g_before%zu", s->discount ? "discount" : "forget", s->beta,
+                     s->forget_every);
         shards_key(s, shards, sizeof shards);
-        snprintf(key, room, "bayespcn-%s%s-%s-n%zu-w%g-x%g%s%s-s%llu", shape, shards,
+        if (s->rounds > 0)
+            snprintf(rounds, sizeof rounds, "-rounds%zu", s->rounds);
+        snprintf(key, room, "bayespcn-%s%s-%s-n%zu-w%g-x%g%s%s%s-s%llu", shape, shards,
                  bpcn_activation_name(s->activation), s->particles, s->sigma_w, s->sigma_x,
-                 s->minimizer == BPCN_ADAM ? "-adam" : "", more, seed);
+                 s->minimizer == BPCN_ADAM ? "-adam" : "", rounds, more, seed);
         break;
     case METHOD_NEAREST:
         if (s->budget > 0)
@@ -124,11 +129,11 @@ void method_key(const struct method_spec *s, char *key, size_t room)
     case METHOD_MHN:
         if (s->recall == MHN_GRADIENT)
             snprintf(more, sizeof more, "%g", s->rate);
-        snprintf(key, room, "mhn-%s-%s%s-s%llu", s->metric == MHN_DOT ? "dot" : "euclidean",
-                 s->recall == MHN_ONE_STEP ? "step" : "gradient", more, seed);
+        snprintf(key, room, "mhn-%s-%s%s-s%llu", metrics[s->metric], s->recall == MHN_ONE_STEP ? "step" : "gradient",
+                 more, seed);
         break;
     case METHOD_GPCN_OFFLINE:
-        snprintf(more, sizeof more, "-i%zu", s->iterations);
+        snprintf(more, sizeof more, s->checkpoint > 0 ? "-i%zu-best%zu" : "-i%zu", s->iterations, s->checkpoint);
         /* fall through */
     case METHOD_GPCN_ONLINE:
         snprintf(key, room, "%s-%s-%s-x%g%s%s-s%llu", names[s->kind], shape, bpcn_activation_name(s->activation),
@@ -155,6 +160,10 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
     o.sigma_w = s->sigma_w;
     o.sigma_x = s->sigma_x;
     o.minimizer = s->minimizer;
+    if (s->rounds > 0) {
+        o.rounds = s->rounds;
+        o.adam_steps = 150; /* enough to be at rest: more change nothing */
+    }
     o.seed = s->seed;
     o.threads = s->threads;
     o.shards = s->shards;
@@ -181,7 +190,9 @@ static bpcn_status create_gpcn(const struct method_spec *s, size_t dim, struct m
     o.sigma_x = s->sigma_x;
     o.learning = s->kind == METHOD_GPCN_OFFLINE ? GPCN_OFFLINE : GPCN_ONLINE;
     o.iterations = s->iterations;
+    o.checkpoint = s->checkpoint;
     o.minimizer = s->minimizer;
+    o.threads = s->threads;
     o.seed = s->seed;
     bpcn_status status = gpcn_create(&o, &gpcn);
     if (status == BPCN_OK)
@@ -305,12 +316,12 @@ int method_write(struct method *m, const float *x, size_t n, struct failure *fai
     for (size_t done = 0; done < n;) {
         size_t piece = n - done, until = every ? every - m->written % every : piece;
         piece = piece < until ? piece : until;
+        if (every > 0 && m->written > 0 && m->written % every == 0 && fade(m) != BPCN_OK)
+            return model_failed(m, failure);
         if (write_piece(m, x + done * m->dim, piece, failure) != 0)
             return -1;
         m->written += piece;
         done += piece;
-        if (every > 0 && m->written % every == 0 && fade(m) != BPCN_OK)
-            return model_failed(m, failure);
     }
     return 0;
 }
@@ -350,6 +361,8 @@ static int read_memory(struct method *m, bpcn_objective objective, const float *
     options.objective = objective;
     double start = method_seconds(m);
     int status = bpcn_memory_read(m->memory, query, known, n, &options, out, info) == BPCN_OK ? 0 : -1;
+    if (status == 0 && m->spec.rounds > 0 && known == NULL)
+        status = read_rounds(m, info, n, out) == BPCN_OK ? 0 : -1;
     double end = method_seconds(m);
     report->seconds += end - start;
     if (status == 0 && report->twice) {
@@ -390,6 +403,20 @@ int method_read(struct method *m, bpcn_objective objective, const float *query, 
     if (m->spec.kind == METHOD_GPCN_OFFLINE || m->spec.kind == METHOD_GPCN_ONLINE)
         report->evaluations += gpcn_last_evaluations(m->model.self) * (double)n;
     return 0;
+}
+
+int method_versions(struct method *m, size_t *count, struct failure *failure)
+{
+    *count = 1;
+    if (m->spec.kind != METHOD_GPCN_OFFLINE || m->spec.checkpoint == 0)
+        return 0;
+    return gpcn_versions(m->model.self, count) == BPCN_OK ? 0 : model_failed(m, failure);
+}
+
+void method_use_version(struct method *m, size_t version)
+{
+    if (m->spec.kind == METHOD_GPCN_OFFLINE)
+        gpcn_use_version(m->model.self, version);
 }
 
 int method_sample(struct method *m, size_t n, uint64_t draw, float *out, struct failure *failure)

@@ -26,16 +26,18 @@ struct method_spec {
     size_t particles;
     double sigma_w, sigma_x;
     bpcn_minimizer minimizer;
-    size_t forget_every; /* bayespcn: forget after every so many writes; 0: never */
+    size_t forget_every; /* bayespcn: forget before every so many writes but the first; 0: never */
     double beta;         /* how much */
     int discount;        /* by bpcn_memory_discount instead of bpcn_memory_forget */
+    size_t rounds;       /* bayespcn, our minimiser: rounds after the answer to a noisy query (rounds.c); 0: none */
     size_t shards;       /* bayespcn: networks that share the rows out; 0 or 1: one */
     size_t shard_rows;   /* rows of each; 0: the width of layer 1 */
     bpcn_when_full when_full;
     enum mhn_metric metric; /* mhn */
     enum mhn_recall recall;
-    double rate;       /* mhn: of the gradient recall; 1, or 0.005 for the paper's high-noise table */
+    double rate;       /* mhn: of the gradient recall; 1, or 0.005 to 0.01 for the paper's high-noise table */
     size_t iterations; /* gpcn-offline: weight steps */
+    size_t checkpoint; /* gpcn-offline: the best of every so many of them answers; 0: the last */
     size_t budget;     /* nearest: bytes to stay within, keeping the latest; 0: keep all */
     int store_bytes;   /* nearest: one byte per entry */
     int products;      /* nearest: all distances of a batch by matrix products; not part of the results */
@@ -95,6 +97,13 @@ int method_write(struct method *method, const float *x, size_t n, struct failure
 int method_read(struct method *method, bpcn_objective objective, const float *query, const unsigned char *known,
                 size_t n, const size_t *images, const float *truth, float *out, struct read_report *report,
                 struct failure *failure);
+
+/* rounds.c: out [n x dim], our answers to noisy queries, after the rounds of the spec. */
+bpcn_status read_rounds(struct method *method, const bpcn_read_info *info, size_t n, float *out);
+
+/* How many versions of itself the method could answer as, at least one, and which one does. */
+int method_versions(struct method *method, size_t *count, struct failure *failure);
+void method_use_version(struct method *method, size_t version);
 
 /* Draws n samples; only bayespcn and the GPCNs can. */
 int method_sample(struct method *method, size_t n, uint64_t draw, float *out, struct failure *failure);

@@ -17,12 +17,13 @@ struct sizes {
     size_t sequence;             /* 1024: of the forget and equal-memory figures */
     size_t forget_every;
     size_t offline_most, offline_iterations;
+    size_t best_iterations, best_every; /* of GPCN offline, scored on its way */
     size_t seeds;
 };
 
 static const struct sizes sizes_of[] = {
-    [TIER_QUICK] = {96, 64, 48, {16, 32, 0, 0}, {8, 16, 0, 0}, 2, 32, 2, 16, 100, 1},
-    [TIER_PAPER] = {1024, 512, 256, {128, 256, 512, 1024}, {16, 32, 64, 128}, 4, 1024, 64, 256, 4000, 3},
+    [TIER_QUICK] = {96, 64, 48, {16, 32, 0, 0}, {8, 16, 0, 0}, 2, 32, 2, 16, 100, 20, 10, 1},
+    [TIER_PAPER] = {1024, 512, 256, {128, 256, 512, 1024}, {16, 32, 64, 128}, 4, 1024, 64, 256, 4000, 1000, 50, 3},
 };
 
 int is_recall(enum cell_kind kind)
@@ -60,27 +61,41 @@ static struct row *add_row(struct table *t, const char *label, struct method_spe
     return r;
 }
 
-/* The memory twice: with the paper's objective and with ours. */
+/* The paper's own method: its minimiser, its schedule, its objective. */
+static void add_as_paper(struct table *t, const char *label, struct method_spec spec, const char *paper_table,
+                         const char *paper_row)
+{
+    char longer[64];
+    spec.minimizer = BPCN_ADAM;
+    snprintf(longer, sizeof longer, "%.40s, as the paper does it", label);
+    add_row(t, longer, spec, paper_table, paper_row)->objective = BPCN_OBJECTIVE_PAPER;
+}
+
+/* The memory three times: as the paper does it, by our minimiser with the paper's objective, and with ours. */
 static void add_both(struct table *t, const char *label, struct method_spec spec, const char *paper_table,
                      const char *paper_row)
 {
     char longer[64];
+    add_as_paper(t, label, spec, paper_table, paper_row);
     snprintf(longer, sizeof longer, "%.40s (paper objective)", label);
     add_row(t, longer, spec, paper_table, paper_row)->objective = BPCN_OBJECTIVE_PAPER;
     add_row(t, label, spec, paper_table, paper_row);
 }
 
-/* rate: of the Hopfield network; the paper's two tables used different ones, see baselines.h */
-static void add_simple(struct table *t, const char *paper_table, double rate)
+/* rates: of the Hopfield network, and of the paper's with what it calls a dot product; see baselines.h */
+static void add_simple(struct table *t, const char *paper_table, double rate, double paper_rate)
 {
-    struct method_spec euclidean = network(METHOD_MHN, 1, 1), dot;
+    struct method_spec euclidean = network(METHOD_MHN, 1, 1), dot, papers;
     euclidean.rate = rate;
-    dot = euclidean;
+    dot = papers = euclidean;
     dot.metric = MHN_DOT;
+    papers.metric = MHN_PAPER_DOT;
+    papers.rate = paper_rate;
     add_row(t, "identity", network(METHOD_IDENTITY, 1, 1), paper_table, "Identity");
     add_row(t, "nearest", network(METHOD_NEAREST, 1, 1), "", "");
     add_row(t, "mhn", euclidean, paper_table, "MHN");
-    add_row(t, "mhn (dot product)", dot, paper_table, "MHN");
+    add_row(t, "mhn (the paper's dot)", papers, paper_table, "MHN");
+    add_row(t, "mhn (true dot product)", dot, paper_table, "MHN");
 }
 
 static struct table *add_table(struct plan *p, const char *experiment, const char *dataset, const char *task,
@@ -110,6 +125,28 @@ static const char *const severe[] = {"white0.8", "drop0.75", "mask0.75"};
 
 /* ---- the experiments: each adds its tables for one dataset, -1 when out of memory */
 
+/* GPCN in the shapes and by the minimisers that serve it: labels say which. */
+static void add_gpcn(struct table *t, const struct sizes *z)
+{
+    struct method_spec offline = network(METHOD_GPCN_OFFLINE, z->narrow, 3), best;
+    struct method_spec online = network(METHOD_GPCN_ONLINE, z->wide, 3);
+    char label[64];
+    offline.iterations = z->offline_iterations;
+    best = offline;
+    best.activation = BPCN_RELU;
+    best.iterations = z->best_iterations;
+    best.checkpoint = z->best_every;
+    online.minimizer = BPCN_ADAM;
+    snprintf(label, sizeof label, "gpcn offline, %zux3 relu, best version", z->narrow);
+    add_row(t, label, best, "recall", "GPCN (offline)");
+    snprintf(label, sizeof label, "gpcn offline, %zux3 gelu, the last", z->narrow);
+    add_row(t, label, offline, "recall", "GPCN (offline)")->most = z->offline_most;
+    snprintf(label, sizeof label, "gpcn online, %zux3, as the paper does it", z->wide);
+    add_row(t, label, online, "recall", "GPCN (online)");
+    snprintf(label, sizeof label, "gpcn online, %zux3, our minimiser", z->narrow);
+    add_row(t, label, network(METHOD_GPCN_ONLINE, z->narrow, 3), "recall", "GPCN (online)");
+}
+
 static int plan_recall(struct plan *p, const char *dataset)
 {
     const struct sizes *z = &sizes_of[p->tier];
@@ -117,12 +154,20 @@ static int plan_recall(struct plan *p, const char *dataset)
         struct table *t = add_table(p, "recall", dataset, moderate[k], z->columns, z->lengths);
         if (t == NULL)
             return -1;
-        struct method_spec memory = network(METHOD_BAYESPCN, z->wide, 3);
-        struct method_spec offline = network(METHOD_GPCN_OFFLINE, z->narrow, 3);
-        offline.iterations = z->offline_iterations;
-        add_simple(t, "recall", 1);
-        add_row(t, "gpcn (offline)", offline, "recall", "GPCN (offline)")->most = z->offline_most;
-        add_row(t, "gpcn (online)", network(METHOD_GPCN_ONLINE, z->narrow, 3), "recall", "GPCN (online)");
+        struct method_spec memory = network(METHOD_BAYESPCN, z->wide, 3),
+                           small = network(METHOD_BAYESPCN, z->narrow, 3);
+        char label[64];
+        small.activation = BPCN_RELU;
+        small.particles = 4;
+        add_simple(t, "recall", 1, 1);
+        add_gpcn(t, z);
+        snprintf(label, sizeof label, "bayespcn, %zux3 relu, N = 4", z->narrow);
+        add_as_paper(t, label, small, "recall", "BayesPCN");
+        if (k == 0) { /* what is known for sure needs no rounds */
+            snprintf(label, sizeof label, "bayespcn, %zux3 relu, N = 4, and rounds", z->narrow);
+            small.rounds = 15;
+            add_row(t, label, small, "recall", "BayesPCN");
+        }
         add_both(t, "bayespcn", memory, "recall", "BayesPCN");
         if (k == 0)
             add_row(t, "bayespcn, against paper L4 GELU", memory, "depth", "BayesPCN L4");
@@ -138,7 +183,7 @@ static int plan_high_noise(struct plan *p, const char *dataset)
         struct table *t = add_table(p, "high-noise", dataset, severe[k], z->columns, z->short_lengths);
         if (t == NULL)
             return -1;
-        add_simple(t, "high-noise", 0.005);
+        add_simple(t, "high-noise", 0.005, 0.01);
         add_both(t, "bayespcn", network(METHOD_BAYESPCN, z->narrow, 3), "high-noise", "BayesPCN");
     }
     return 0;
@@ -183,7 +228,32 @@ static int plan_sigma(struct plan *p, const char *dataset)
             s.sigma_x = noises[at % 3];
             snprintf(label, sizeof label, "sigma_w %g, sigma_x %g", s.sigma_w, s.sigma_x);
             snprintf(paper, sizeof paper, "%.1f %g", s.sigma_w, s.sigma_x);
+            add_as_paper(t, label, s, "sigma", paper);
             add_row(t, label, s, "sigma", paper);
+        }
+    }
+    return 0;
+}
+
+/* The shapes, activations and numbers of particles that the paper chose from, by its method and by ours. */
+static int plan_search(struct plan *p, const char *dataset)
+{
+    const struct sizes *z = &sizes_of[p->tier];
+    const size_t widths[] = {z->narrow, z->middle, z->wide}, lengths[] = {z->lengths[0], z->lengths[z->columns / 2]};
+    for (size_t k = 0; k < 3; k++) {
+        struct table *t = add_table(p, "search", dataset, moderate[k], 2, lengths);
+        if (t == NULL)
+            return -1;
+        t->queries = COMPARED_QUERIES / 2;
+        for (size_t at = 0; at < 12; at++) {
+            char label[40];
+            struct method_spec s = network(METHOD_BAYESPCN, widths[at / 4], 3);
+            s.activation = at / 2 % 2 ? BPCN_RELU : BPCN_GELU;
+            s.particles = at % 2 ? 4 : 1;
+            snprintf(label, sizeof label, "%zux3 %s, N = %zu", s.hidden[0], bpcn_activation_name(s.activation),
+                     s.particles);
+            add_as_paper(t, label, s, "recall", "BayesPCN");
+            add_row(t, label, s, "recall", "BayesPCN");
         }
     }
     return 0;
@@ -201,7 +271,9 @@ static int plan_forget(struct plan *p, const char *dataset)
             char label[40];
             struct method_spec s = network(METHOD_BAYESPCN, z->wide, 3);
             snprintf(label, sizeof label, "beta %g", betas[b]);
-            add_row(t, label, betas[b] > 0 ? forgetting(s, z, betas[b]) : s, "", "");
+            s = betas[b] > 0 ? forgetting(s, z, betas[b]) : s;
+            add_as_paper(t, label, s, "", "");
+            add_row(t, label, s, "", "");
         }
     }
     return 0;
@@ -426,6 +498,7 @@ static const struct {
                    {"high-noise", plan_high_noise, "cifar10,tiny-imagenet"},
                    {"depth", plan_depth, "cifar10,tiny-imagenet"},
                    {"sigma", plan_sigma, "cifar10"},
+                   {"search", plan_search, "cifar10"},
                    {"forget", plan_forget, "cifar10"},
                    {"scaling", plan_scaling, "cifar10,tiny-imagenet"},
                    {"oneshot", plan_oneshot, "tiny-imagenet,cifar10,fashion-mnist"},
@@ -437,8 +510,9 @@ enum { EXPERIMENTS = sizeof experiments / sizeof experiments[0] };
 
 const char *const *plan_experiments(void)
 {
-    static const char *const names[] = {"recall",  "high-noise", "depth",          "sigma",        "forget", "scaling",
-                                        "oneshot", "samples",    "generalization", "equal-memory", "shards", NULL};
+    static const char *const names[] = {"recall",       "high-noise", "depth",   "sigma",   "search",
+                                        "forget",       "scaling",    "oneshot", "samples", "generalization",
+                                        "equal-memory", "shards",     NULL};
     return names;
 }
 
@@ -480,10 +554,11 @@ int plan_create(const struct plan_request *r, struct plan *p, struct failure *fa
             status = add_experiment(p, e, r->datasets);
         }
     if (!found)
-        return failed(failure,
-                      "there is no experiment called %s: give recall, high-noise, depth, sigma, forget, scaling, "
-                      "oneshot, samples, generalization, equal-memory, shards or all",
-                      r->experiment);
+        return failed(
+            failure,
+            "there is no experiment called %s: give recall, high-noise, depth, sigma, search, forget, scaling, "
+            "oneshot, samples, generalization, equal-memory, shards or all",
+            r->experiment);
     if (status == 0 && p->tables == 0)
         status = failed(failure, "%s is not run on %s", r->experiment, r->datasets);
     else if (status != 0)
@@ -506,8 +581,11 @@ void plan_free(struct plan *p)
 static size_t queries_of(const struct plan *p, const struct table *t, const struct row *r)
 {
     int slow = r->objective == BPCN_OBJECTIVE_PAPER || r->spec.kind == METHOD_GPCN_OFFLINE;
+    int slowest = r->spec.minimizer == BPCN_ADAM && r->spec.hidden[0] > sizes_of[p->tier].narrow;
     if (p->limit > 0 || t->queries > 0)
         return p->limit > 0 ? p->limit : t->queries;
+    if (p->tier == TIER_PAPER && r->spec.minimizer == BPCN_ADAM)
+        return strcmp(t->experiment, "high-noise") == 0 ? 0 : (slowest ? ADAM_QUERIES : COMPARED_QUERIES / 2);
     return slow && p->tier == TIER_PAPER ? COMPARED_QUERIES : 0;
 }
 

@@ -9,8 +9,12 @@
 #include "method.h"
 #include "task.h"
 
-enum { PLAN_ROWS = 24, PLAN_COLUMNS = 8, KEY_ROOM = 512 };
-enum { COMPARED_QUERIES = 128 }; /* read back by the slowest rows, spread evenly (paper tier) */
+enum { PLAN_ROWS = 32, PLAN_COLUMNS = 8, KEY_ROOM = 512 };
+enum {
+    COMPARED_QUERIES = 128,
+    ADAM_QUERIES = 32
+}; /* read back by slow rows, and by the slowest, spread evenly (paper
+       tier) */
 
 enum tier { TIER_QUICK, TIER_PAPER };
 

@@ -14,7 +14,7 @@ const char *reproduce_usage(void)
     return "usage: bpcn reproduce NAME [options]\n"
            "\n"
            "Regenerates tables and figures of the paper. NAME is recall, high-noise, depth, sigma,\n"
-           "forget, scaling, oneshot, samples, generalization, equal-memory, shards, or all.\n"
+           "search, forget, scaling, oneshot, samples, generalization, equal-memory, shards, or all.\n"
            "\n"
            "  --tier quick|paper    quick (default): small sizes, minutes; paper: the paper's, hours\n"
            "  --out DIR             where results go; default results\n"

@@ -66,8 +66,12 @@ const char *experiment_text(const char *experiment)
                        "masked."},
         {"depth", "Recall by depth: L2, L4 and L8 count the sensory layer."},
         {"sigma", "Recall by the strength of a write: prior uncertainty of the weights against observation noise."},
-        {"forget", "Recall by age: the memory forgets a little after every batch of writes. Groups of images from the "
-                   "oldest (1) to the latest (16)."},
+        {"search",
+         "What the paper chose from: widths, activations and numbers of particles, by its method and by ours; 64 "
+         "images of each length."},
+        {"forget",
+         "Recall by age: the memory forgets a little before every further batch of writes. Groups of images from the "
+         "oldest (1) to the latest (16)."},
         {"scaling", "Accuracy (share of images recalled with an error below 0.01) by width and depth of the network."},
         {"oneshot", "One image read from ten corrupted copies: before it is written, right after one write, and after "
                     "more images have been written over it."},

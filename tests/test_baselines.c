@@ -231,6 +231,27 @@ static void metrics_differ_where_lengths_do(void **state)
     }
 }
 
+/* Halfway between a short key and a long one, a little nearer to the short: (0.455^2 - 0.445^2) / 2 = 0.0045 of
+   distance against 0.01 (1 - 0.1^2) of bias. */
+static void the_papers_dot_product_prefers_long_keys_by_a_hundredth(void **state)
+{
+    struct mhn_options options = mhn_options_default(1);
+    float keys[2] = {0.1f, 1}, near = 0.545f, nearer = 0.5f, out;
+    bpcn_model m;
+    (void)state;
+    options.recall = MHN_ONE_STEP;
+    for (int metric = MHN_EUCLIDEAN; metric <= MHN_PAPER_DOT; metric++) {
+        options.metric = (enum mhn_metric)metric;
+        assert_int_equal(mhn_create(&options, &m), BPCN_OK);
+        m.write(m.self, keys, 2);
+        m.read(m.self, &near, NULL, 1, &out);
+        assert_true(out == (metric == MHN_PAPER_DOT ? keys[1] : keys[0]));
+        m.read(m.self, &nearer, NULL, 1, &out);
+        assert_true(out == keys[0]);
+        m.free(m.self);
+    }
+}
+
 static void mhn_holds_known_entries(void **state)
 {
     float x[ITEMS * DIM], query[ITEMS * DIM], out[ITEMS * DIM];
@@ -389,6 +410,81 @@ static void warm_training_reaches_the_energies_of_full_inference(void **state)
     assert_true(warm_mean < full_mean + 8);
 }
 
+/* Versions are what shorter trainings end with, to the bit. */
+static void a_version_is_the_network_of_a_shorter_training(void **state)
+{
+    float x[ITEMS * DIM];
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *long_one, *short_one;
+    size_t versions;
+    (void)state;
+    fill(x, ITEMS * DIM, 12);
+    o.dim = DIM;
+    o.layers = 1;
+    o.hidden[0] = 12;
+    o.learning = GPCN_OFFLINE;
+    o.iterations = 30;
+    o.checkpoint = 10;
+    assert_int_equal(gpcn_create(&o, &long_one), BPCN_OK);
+    o.iterations = 10;
+    o.checkpoint = 0;
+    assert_int_equal(gpcn_create(&o, &short_one), BPCN_OK);
+    bpcn_model a = gpcn_model(long_one), b = gpcn_model(short_one);
+    assert_int_equal(a.write(a.self, x, ITEMS), BPCN_OK);
+    assert_int_equal(b.write(b.self, x, ITEMS), BPCN_OK);
+    assert_int_equal(gpcn_versions(short_one, &versions), BPCN_OK);
+    assert_int_equal(versions, 1);
+    assert_int_equal(gpcn_versions(long_one, &versions), BPCN_OK);
+    assert_int_equal(versions, 3);
+    size_t bytes = 12 * DIM * sizeof(double);
+    double *last = malloc(bytes);
+    assert_non_null(last);
+    memcpy(last, gpcn_weights(long_one, 0), bytes);
+    assert_memory_not_equal(last, gpcn_weights(short_one, 0), bytes);
+    gpcn_use_version(long_one, 0);
+    assert_memory_equal(gpcn_weights(long_one, 0), gpcn_weights(short_one, 0), bytes);
+    gpcn_use_version(long_one, 2);
+    assert_memory_equal(gpcn_weights(long_one, 0), last, bytes);
+    free(last);
+    gpcn_free(long_one);
+    gpcn_free(short_one);
+}
+
+/* The library's Adam in float32 on a memory without covariances, beside L-BFGS in float64 on the network itself: a
+   masked read has one minimum here, which both find; Adam's last steps are of 1e-3. */
+static void the_papers_inference_recalls_what_ours_does(void **state)
+{
+    float x[ITEMS * DIM], query[ITEMS * DIM], out[2][ITEMS * DIM];
+    unsigned char known[ITEMS * DIM];
+    (void)state;
+    fill(x, ITEMS * DIM, 13);
+    for (size_t j = 0; j < ITEMS * DIM; j++) {
+        known[j] = j % DIM < DIM / 2;
+        query[j] = known[j] ? x[j] : -1;
+    }
+    for (int adam = 0; adam < 2; adam++) {
+        struct gpcn_options o = gpcn_options_default();
+        struct gpcn *g;
+        o.dim = DIM;
+        o.layers = 1;
+        o.hidden[0] = 12;
+        o.learning = GPCN_OFFLINE;
+        o.iterations = 400;
+        o.threads = 1;
+        assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
+        bpcn_model m = gpcn_model(g);
+        assert_int_equal(m.write(m.self, x, ITEMS), BPCN_OK);
+        size_t versions;
+        assert_int_equal(gpcn_versions(g, &versions), BPCN_OK);
+        gpcn_set_minimizer(g, adam ? BPCN_ADAM : BPCN_LBFGS); /* of reads: both were trained alike */
+        assert_int_equal(m.read(m.self, query, known, ITEMS, out[adam]), BPCN_OK);
+        assert_true(!adam || gpcn_last_evaluations(g) > 501); /* one descent of 30 times 500 steps, not of 500 */
+        m.free(m.self);
+    }
+    for (size_t j = 0; j < ITEMS * DIM; j++)
+        assert_true(fabsf(out[0][j] - out[1][j]) < 0.02f); /* measured: 0.004 */
+}
+
 static void samples_are_the_same_for_the_same_draw(void **state)
 {
     struct gpcn *g = made_gpcn(GPCN_ONLINE, BPCN_RELU);
@@ -526,10 +622,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_step_is_the_softmax_mean),
         cmocka_unit_test(metrics_differ_where_lengths_do),
         cmocka_unit_test(mhn_holds_known_entries),
+        cmocka_unit_test(the_papers_dot_product_prefers_long_keys_by_a_hundredth),
         cmocka_unit_test(a_weight_step_goes_down_the_energy),
         cmocka_unit_test(a_mask_common_to_all_rows_changes_no_answer),
         cmocka_unit_test(offline_training_recalls_what_one_step_each_does_not),
         cmocka_unit_test(warm_training_reaches_the_energies_of_full_inference),
+        cmocka_unit_test(a_version_is_the_network_of_a_shorter_training),
+        cmocka_unit_test(the_papers_inference_recalls_what_ours_does),
         cmocka_unit_test(samples_are_the_same_for_the_same_draw),
         cmocka_unit_test(a_network_without_hidden_layers_is_refused),
         cmocka_unit_test_prestate(golden_numbers_are_the_same_in_an_archive_and_in_loose_files, golden),

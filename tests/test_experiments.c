@@ -365,9 +365,89 @@ static void a_stream_through_shards_has_a_sharp_edge(void **state)
     dataset_free(&d);
 }
 
+/* Eight images, forgetting before the fifth: nothing is forgotten after the last write. */
+static void forgetting_comes_before_the_writes_that_follow(void **state)
+{
+    enum { WIDE = 12, ROWS = 8 };
+    struct method_spec spec = method_spec_default();
+    struct method method;
+    struct failure failure;
+    bpcn_options o;
+    bpcn_memory *memory;
+    float x[ROWS * WIDE];
+    double mean[2][8 * WIDE];
+    (void)state;
+    for (size_t j = 0; j < ROWS * WIDE; j++)
+        x[j] = (float)sin(0.7 * (double)j);
+    spec.layers = 1;
+    spec.hidden[0] = 8;
+    spec.forget_every = 4;
+    spec.beta = 0.1;
+    spec.threads = 1;
+    assert_int_equal(method_create(&spec, WIDE, &method, &failure), 0);
+    assert_int_equal(method_write(&method, x, ROWS, &failure), 0);
+    bpcn_options_default(&o, sizeof o);
+    o.dim = WIDE;
+    o.layers = 1;
+    o.hidden[0] = 8;
+    o.surprises = 0;
+    o.threads = 1;
+    assert_int_equal(bpcn_memory_create(&o, &memory), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(memory, x, NULL, 4, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_forget(memory, 0.1), BPCN_OK);
+    assert_int_equal(bpcn_memory_write(memory, x + 4 * WIDE, NULL, 4, NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_layer(method.memory, 0, 0, 0, mean[0], NULL), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_layer(memory, 0, 0, 0, mean[1], NULL), BPCN_OK);
+    assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+    bpcn_memory_free(memory);
+    method_free(&method);
+}
+
+/* Rounds move the answers to noisy queries by no more than the noise could be, and leave masked reads alone. */
+static void rounds_stay_within_the_noise(void **state)
+{
+    enum { WIDE = 96, ROWS = 8 };
+    float x[ROWS * WIDE], query[ROWS * WIDE], out[2][ROWS * WIDE], masked[2][ROWS * WIDE];
+    unsigned char known[ROWS * WIDE];
+    struct failure failure;
+    (void)state;
+    for (size_t j = 0; j < ROWS * WIDE; j++) {
+        x[j] = (float)sin(0.7 * (double)j + (double)(j / WIDE));
+        query[j] = x[j] + 0.2f * (float)cos(31.0 * (double)j * (double)j);
+        known[j] = j % 2 == 0;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        struct method_spec spec = method_spec_default();
+        struct method method;
+        struct read_report report = {0};
+        spec.layers = 1;
+        spec.hidden[0] = 24;
+        spec.activation = BPCN_RELU;
+        spec.rounds = 4 * k;
+        spec.threads = 1;
+        assert_int_equal(method_create(&spec, WIDE, &method, &failure), 0);
+        assert_int_equal(method_write(&method, x, ROWS, &failure), 0);
+        assert_int_equal(
+            method_read(&method, BPCN_OBJECTIVE_DEFAULT, query, NULL, ROWS, NULL, x, out[k], &report, &failure), 0);
+        assert_int_equal(
+            method_read(&method, BPCN_OBJECTIVE_DEFAULT, x, known, ROWS, NULL, x, masked[k], &report, &failure), 0);
+        method_free(&method);
+    }
+    assert_memory_equal(masked[0], masked[1], sizeof masked[0]);
+    assert_memory_not_equal(out[0], out[1], sizeof out[0]);
+    for (size_t i = 0; i < ROWS; i++) {
+        double moved = 0;
+        for (size_t j = i * WIDE; j < (i + 1) * WIDE; j++)
+            moved += pow((double)(out[1][j] - out[0][j]), 2);
+        assert_true(moved <= 0.3 * 0.3 * ROWS); /* the noise is 0.14 */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forgetting_comes_before_the_writes_that_follow),
+        cmocka_unit_test(rounds_stay_within_the_noise),
         cmocka_unit_test(what_is_no_task_is_refused_with_a_sentence),
         cmocka_unit_test(a_mask_hides_the_rightmost_columns_and_nothing_else),
         cmocka_unit_test(dropout_takes_all_channels_of_a_pixel),

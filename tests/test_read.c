@@ -402,6 +402,67 @@ static void two_threads_in_the_library_give_the_same_bits_every_time(void **stat
     free(out);
 }
 
+/* Rows that know the same are read through G over that and the open entries apart, others by the layer itself; double
+   leaves 1e-10 of either, which forty steps of Adam may enlarge a thousandfold. Float32 leaves 1e-3 nats of 1e4. */
+static void check_company(bpcn_precision precision, double tolerance)
+{
+    static const size_t narrow[] = {48, 24};
+    bpcn_options o = network(PICTURE, 2, narrow);
+    float together[STORED * PICTURE], apart[STORED * PICTURE];
+    unsigned char known[STORED * PICTURE];
+    bpcn_read_info a[STORED], b[STORED];
+    o.particles = 2;
+    o.minimizer = BPCN_ADAM;
+    o.rounds = 2;
+    o.adam_steps = 40;
+    o.adam_stop = 1e-12;
+    o.precision = precision;
+    struct gallery *s = gallery_of(o, STORED, 42);
+    left_half(STORED, known);
+    assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, NULL, together, a));
+    known[STORED * PICTURE - 1] ^= 1;
+    assert_ok(bpcn_memory_read(s->memory, s->x, known, STORED, NULL, apart, b));
+    for (size_t i = 0; i + 1 < STORED; i++) {
+        assert_near(a[i].energy, b[i].energy, tolerance * (1 + fabs(b[i].energy)));
+        for (size_t j = i * PICTURE; j < (i + 1) * PICTURE; j++)
+            assert_near((double)together[j], (double)apart[j], tolerance);
+    }
+    gallery_free(s);
+}
+
+static void the_papers_masked_read_is_the_same_through_inner_products(void **state)
+{
+    (void)state;
+    check_company(BPCN_FLOAT64, 1e-7);
+    check_company(BPCN_FLOAT32, 1e-3);
+}
+
+/* Alone a row goes through one triangle of G, in company through its panels; the energy told is that of the layer. */
+static void the_papers_read_finds_the_same_code_alone_and_in_company(void **state)
+{
+    static const size_t narrow[] = {48, 24};
+    bpcn_options o = network(PICTURE, 2, narrow);
+    float codes[STORED * 72], alone[72];
+    bpcn_read_info info[STORED], one;
+    double energy;
+    (void)state;
+    o.particles = 2;
+    o.minimizer = BPCN_ADAM;
+    o.adam_steps = 60;
+    o.adam_stop = 1e-12;
+    o.precision = BPCN_FLOAT64;
+    struct gallery *s = gallery_of(o, STORED, 42);
+    assert_ok(bpcn_memory_infer(s->memory, s->unseen, NULL, STORED, NULL, codes, info));
+    assert_ok(bpcn_memory_infer(s->memory, s->unseen, NULL, 1, NULL, alone, &one));
+    for (size_t j = 0; j < 72; j++)
+        assert_near((double)codes[j], (double)alone[j], 1e-6); /* of float */
+    for (size_t i = 0; i < STORED; i++) { /* codes come back as float, off by 1e-8 where the slope is 1e4 */
+        assert_ok(bpcn_memory_energy(s->memory, s->unseen + i * PICTURE, NULL, codes + i * 72, 1, NULL, &energy, NULL));
+        assert_near(info[i].energy, energy, 1e-5 * fabs(energy));
+    }
+    gallery_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +471,8 @@ int main(void)
         cmocka_unit_test(written_pictures_are_recalled_from_their_left_half),
         cmocka_unit_test(written_pictures_are_recalled_better_than_by_the_density),
         cmocka_unit_test(recall_works_with_the_papers_minimiser),
+        cmocka_unit_test(the_papers_masked_read_is_the_same_through_inner_products),
+        cmocka_unit_test(the_papers_read_finds_the_same_code_alone_and_in_company),
         cmocka_unit_test(entries_said_to_be_known_come_back_as_they_are),
         cmocka_unit_test(unknown_entries_are_never_looked_at),
         cmocka_unit_test(a_query_of_which_nothing_is_known_gets_an_answer),

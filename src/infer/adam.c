@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define real_sqrt(x) _Generic(x, float : sqrtf, double : sqrt)(x)
+
 struct adam {
     real *mean, *square, *grad; /* [rows x dim] */
     double *energy, *before;    /* [rows] */
@@ -34,17 +36,19 @@ static int adam_allocate(struct adam *a, size_t rows, size_t dim)
     return 0;
 }
 
-static void step(struct adam *a, size_t entries, double rate, size_t t, real *points)
+/* One step of every entry, in the precision of the entries: a step is at most a hundredth or so, and rounded by no more
+   than the point that it is added to. In vector registers, which takes a square root that sets no errno (Makefile). */
+static void step(size_t entries, double rate, size_t t, const real *restrict grad, real *restrict mean,
+                 real *restrict square, real *restrict points)
 {
-    const double first = 0.9, second = 0.999, epsilon = 1e-8;
-    double correct_first = 1 / (1 - pow(first, (double)t)), correct_second = 1 / (1 - pow(second, (double)t));
+    const double first = 0.9, second = 0.999;
+    const real keep_mean = (real)first, add_mean = (real)(1 - first), epsilon = (real)1e-8;
+    const real keep_square = (real)second, add_square = (real)(1 - second);
+    const real by = (real)(rate / (1 - pow(first, (double)t))), correct = (real)(1 / (1 - pow(second, (double)t)));
     for (size_t j = 0; j < entries; j++) {
-        double g = (double)a->grad[j];
-        double m = first * (double)a->mean[j] + (1 - first) * g;
-        double v = second * (double)a->square[j] + (1 - second) * g * g;
-        a->mean[j] = (real)m;
-        a->square[j] = (real)v;
-        points[j] -= (real)(rate * m * correct_first / (sqrt(v * correct_second) + epsilon));
+        mean[j] = keep_mean * mean[j] + add_mean * grad[j];
+        square[j] = keep_square * square[j] + add_square * grad[j] * grad[j];
+        points[j] -= by * mean[j] / (real_sqrt(square[j] * correct) + epsilon);
     }
 }
 
@@ -92,7 +96,7 @@ bpcn_status adam_minimize(const struct objective *objective, size_t rows, const 
         if (losses != NULL)
             losses[t] = mean_of(rows, a.energy);
         resting = t > 0 && at_rest(&a, rows, options->stop);
-        step(&a, rows * objective->dim, options->rate, ++t, points);
+        step(rows * objective->dim, options->rate, ++t, a.grad, a.mean, a.square, points);
         for (size_t i = 0; i < rows; i++)
             a.before[i] = a.energy[i];
     }

@@ -231,10 +231,35 @@ int aim_create(struct aim *aim, const struct gram *gram, const struct layer *lay
     return 0;
 }
 
+int aim_open(struct aim *aim, const struct layer *layer)
+{
+    size_t above = layer->above, count, *column = columns_of(layer->below, aim->gram->mask, 0, &count);
+    real *some = alloc_zeroed(above * count, sizeof *some);
+    real *down = alloc_zeroed(panels_entries(above, count, sizeof *down), sizeof *down);
+    real *up = alloc_zeroed(panels_entries(count, above, sizeof *up), sizeof *up);
+    int failed = column == NULL || some == NULL || down == NULL || up == NULL;
+    for (size_t i = 0; !failed && i < above; i++)
+        for (size_t j = 0; j < count; j++)
+            some[i * count + j] = ((const real *)layer->mean)[i * layer->below + column[j]];
+    if (!failed) {
+        aim->open = count;
+        aim->down = panels_fill(above, count, some, 0, PANEL_FULL, down);
+        aim->up = panels_fill(count, above, some, 1, PANEL_FULL, up);
+    } else {
+        free(down);
+        free(up);
+    }
+    free(some);
+    free(column);
+    return failed ? -1 : 0;
+}
+
 void aim_free(struct aim *aim)
 {
     free(aim->b);
-    aim->b = NULL;
+    free(aim->down.data);
+    free(aim->up.data);
+    *aim = (struct aim){0};
 }
 
 void gram_multiply(const struct aim *aim, struct team *team, size_t n, const size_t *rows, const real *z, double *room,

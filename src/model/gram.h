@@ -23,14 +23,17 @@ struct gram {
     size_t age;           /* updates followed since it was made */
 };
 
-/* Observations in terms of one G. */
+/* Observations in terms of one G, and the entries that G's mask does not know where those move with the code. */
 struct aim {
     const struct gram *gram;
-    double *b;       /* [n x above] */
-    double *squares; /* [n]: |x|^2 */
+    double *b;              /* [n x above] */
+    double *squares;        /* [n]: |x|^2 */
+    size_t open;            /* entries that move; 0: what is not known does not count */
+    struct panels down, up; /* M over these, [above x open], and turned */
 };
 
-/* Whether G is less to read than M: for one row, and for batches, whose products in double take twice the time. */
+/* Whether G is less to read than M over so many entries: for one row, and for batches, whose products in double take
+   twice the time. */
 int gram_pays(size_t above, size_t below);
 int gram_pays_batch(size_t above, size_t below);
 
@@ -48,6 +51,10 @@ int gram_cut(struct gram *gram);
 int aim_create(struct aim *aim, const struct gram *gram, const struct layer *layer, size_t n, const real *const *x,
                struct team *team);
 void aim_free(struct aim *aim);
+
+/* The entries that the mask does not know are open from here on: observations are of these alone. -1 when out of
+   memory. */
+int aim_open(struct aim *aim, const struct layer *layer);
 
 /* pull [n x above] = e M' and squares [n] = |e|^2 of rows [n] of the aim, at z [n x above], through the panels.
    room [n x 2 above]. */

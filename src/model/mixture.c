@@ -25,10 +25,11 @@ static void blend(size_t n, double share, const real *restrict part, real *restr
 }
 
 /* Adds particle k, just evaluated into the workspace, to row i of the totals. */
-static void add_particle(const struct model *model, size_t i, size_t k, struct workspace *work, double *energy,
-                         real *grad, real *grad_x0)
+static void add_particle(const struct energy *e, size_t i, size_t k, struct workspace *work, double *energy, real *grad,
+                         real *grad_x0)
 {
-    size_t code = model->code_dim, dim = model->width[0];
+    const struct model *model = e->model;
+    size_t code = model->code_dim, dim = sensory_entries(e);
     double share, log_term = model->log_weights[k] - work->energy[i];
     energy[i] = -fold(-energy[i], log_term, &share);
     if (grad != NULL)
@@ -51,21 +52,21 @@ void mixture_evaluate(const struct energy *e, const struct batch *batch, struct 
     const struct model *model = e->model;
     size_t particles = model->options.particles, n = batch->n;
     struct energy one = *e;
-    one.aim = NULL;
     for (size_t i = 0; i < n; i++)
         values[i] = INFINITY;
     if (grad != NULL)
         memset(grad, 0, n * model->code_dim * sizeof *grad);
     if (grad_x0 != NULL)
-        memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
+        memset(grad_x0, 0, n * sensory_entries(e) * sizeof *grad_x0);
     for (size_t k = 0; k < particles; k++) {
         one.particle = &model->particles[k];
+        one.aim = e->aim != NULL ? e->aim + k : NULL;
         particle_evaluate(&one, batch, work, work->energy, grad ? work->grad : NULL, grad_x0 ? work->grad_x0 : NULL,
                           NULL);
         for (size_t i = 0; i < n; i++) {
             if (responsibility != NULL)
                 responsibility[i * particles + k] = model->log_weights[k] - work->energy[i];
-            add_particle(model, i, k, work, values, grad, grad_x0);
+            add_particle(e, i, k, work, values, grad, grad_x0);
         }
     }
     if (responsibility != NULL)

@@ -15,6 +15,7 @@
 
 #include "activation.h"
 #include "alloc.h"
+#include "dense.h"
 #include "linalg.h"
 #include "sweep.h"
 
@@ -154,6 +155,19 @@ static void sweep_layer(const struct energy *e, size_t l, const struct batch *ba
     }
 }
 
+/* What open entries add to the sensory layer's |e|^2 and e M'; their errors are left. */
+static void multiply_open(const struct aim *aim, const struct batch *batch, struct workspace *work)
+{
+    size_t n = batch->n, above = aim->gram->above, open = aim->open;
+    dense_multiply(work->team, &aim->down, n, work->z, work->error);
+    for (size_t i = 0; i < n; i++) {
+        subtract_from(open, batch->x0[i], NULL, work->error + i * open);
+        work->squares[i] += sum_of_squares(open, work->error + i * open);
+    }
+    dense_multiply(work->team, &aim->up, n, work->error, work->factor);
+    axpy(n * above, 1, work->factor, work->pull);
+}
+
 /* The same with matrix products. */
 static void multiply_layer(const struct energy *e, const struct weights *weights, size_t l, const struct batch *batch,
                            struct workspace *work, int with_gradient)
@@ -162,7 +176,9 @@ static void multiply_layer(const struct energy *e, const struct weights *weights
     int direct = l > 0 || e->aim == NULL;
     if (!direct)
         gram_multiply(e->aim, work->team, n, batch->rows, work->z, work->wide, work->squares, work->pull);
-    else
+    if (!direct && e->aim->open > 0)
+        multiply_open(e->aim, batch, work);
+    if (direct)
         weights_down(weights, work->team, l, n, work->z, work->error);
     weights_spread(weights, work->team, l, n, work->z, work->factor);
     for (size_t i = 0; i < n; i++) {
@@ -211,10 +227,11 @@ static void layer_energy(const struct energy *e, const struct batch *batch, size
 }
 
 /* Turns layer l's errors into the gradient over x_{l+1} (set) and over x_l (added). */
-static void layer_gradient(const struct model *model, const struct batch *batch, size_t l, struct workspace *work,
+static void layer_gradient(const struct energy *e, const struct batch *batch, size_t l, struct workspace *work,
                            real *grad, real *grad_x0)
 {
-    size_t above = model->width[l + 1], below = model->width[l], code = model->code_dim;
+    const struct model *model = e->model;
+    size_t above = model->width[l + 1], below = l == 0 ? sensory_entries(e) : model->width[l], code = model->code_dim;
     for (size_t i = 0; i < batch->n; i++) {
         const real *error = work->error + i * below;
         size_t at = i * code + model->offset[l + 1];
@@ -270,7 +287,7 @@ void particle_evaluate(const struct energy *e, const struct batch *batch, struct
     size_t n = batch->n;
     memset(values, 0, n * sizeof *values);
     if (grad_x0 != NULL)
-        memset(grad_x0, 0, n * model->width[0] * sizeof *grad_x0);
+        memset(grad_x0, 0, n * sensory_entries(e) * sizeof *grad_x0);
     const struct weights *weights = weights_of(e);
     for (size_t l = 0; l < model->options.layers; l++) {
         activate_layer(model, l + 1, n, batch->leak, batch->h, work);
@@ -280,7 +297,7 @@ void particle_evaluate(const struct energy *e, const struct batch *batch, struct
             sweep_layer(e, l, batch, work, grad != NULL);
         layer_energy(e, batch, l, work, values, fit);
         if (grad != NULL)
-            layer_gradient(model, batch, l, work, grad, grad_x0);
+            layer_gradient(e, batch, l, work, grad, grad_x0);
     }
     top_energy(e, batch, work, values, grad, grad_x0, fit);
 }

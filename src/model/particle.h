@@ -18,14 +18,15 @@ struct energy {
     const struct weighing *weighing;
     int expected; /* 1: sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead (delete.c) */
     const struct weights *const
-        *weights;          /* [particles], or NULL: every row is swept over the particle's own matrices */
-    const struct aim *aim; /* the rows through G of the particle's sensory layer, or NULL */
+        *weights; /* [particles], or NULL: every row is swept over the particle's own matrices */
+    const struct aim
+        *aim; /* the rows through G of the particle's sensory layer ([particles] of the mixture), or NULL */
 };
 
 /* What is evaluated: row i has observation x0[i] and code h + i * code_dim. */
 struct batch {
     size_t n;
-    const real *const *x0;             /* [n] -> [dim] */
+    const real *const *x0;             /* [n] -> [sensory_entries] */
     const unsigned char *const *known; /* [n] -> [dim], or NULL: every entry is known */
     const double *count;               /* [n]: entries that log s_0 counts (known ones, or dim) */
     const double *extra;               /* [n]: variance added to s_0 (annealing, query noise) */
@@ -63,7 +64,13 @@ struct workspace {
 struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team);
 void workspace_free(struct workspace *work);
 
-/* values [n]. grad [n x code_dim], grad_x0 [n x dim] (zero where not known) and
+/* Entries of an observation whose errors stand one by one: all, or those that the aim leaves open. */
+static inline size_t sensory_entries(const struct energy *energy)
+{
+    return energy->aim != NULL ? energy->aim->open : energy->model->width[0];
+}
+
+/* values [n]. grad [n x code_dim], grad_x0 [n x sensory_entries] (zero where not known) and
    fit [n x (layers + 1)], sensory layer first, may be NULL. */
 void particle_evaluate(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values,
                        real *grad, real *grad_x0, struct fit *fit);

@@ -3,6 +3,12 @@
 
 #include <math.h>
 
+/* Chosen by scripts/choose-recall. */
+#ifndef RECALL_SENSORY
+#define RECALL_SENSORY 0.1
+#define RECALL_UPPER 0.1
+#endif
+
 static bpcn_objective chosen(const struct model *model, const bpcn_read_options *options)
 {
     if (options->objective != BPCN_OBJECTIVE_DEFAULT)
@@ -13,7 +19,7 @@ static bpcn_objective chosen(const struct model *model, const bpcn_read_options 
 /* A read that recalls assumes that its answer was written (docs/MODEL.md). */
 static struct weighing recall_weighing(struct prepared *prepared)
 {
-    return (struct weighing){0.1, fmax(0.1, sqrt(prepared_share_written(prepared)))};
+    return (struct weighing){RECALL_SENSORY, fmax(RECALL_UPPER, sqrt(prepared_share_written(prepared)))};
 }
 
 struct read_objective read_objective(const struct model *model, struct prepared *prepared,

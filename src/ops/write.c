@@ -46,19 +46,19 @@ static int agree(const struct editor *e, double through_products, double direct)
     return fabs(through_products - direct) <= density_tolerance(e->model) + 1e-6 * fabs(direct);
 }
 
-/* The energy of a code that was found through G, from the layer itself. Where the two differ, G has drifted from the
-   layer's mean, or double cannot hold it: then the last step is repeated without. */
-static bpcn_status confirm(struct editor *e, size_t k, double unit, real *code, struct outcome *outcome)
+/* Takes the energy of a code that was found through G from the layer itself. Where the two differ, G has drifted from
+   the layer's mean, or double cannot hold it: then it is given up, and 0 returned. */
+static int confirmed(struct editor *e, size_t k, const real *code, struct outcome *outcome)
 {
     struct energy direct = density_of(e, k);
     double through_gram = outcome->energy;
     unexplained(e, &direct, code, outcome);
     rows_keep(e->rows, 0, 0, 0);
     if (agree(e, through_gram, outcome->energy))
-        return BPCN_OK;
+        return 1;
     editor_unaim(e, k);
     prepared_refuse_gram(e->prepared, k);
-    return descend(e, &direct, unit, write_steps(e->model->options.activation).count - 1, code, outcome);
+    return 0;
 }
 
 /* The row through the particle's G, or through that of the entries it knows, which costs less to make than the search
@@ -74,12 +74,9 @@ static int aim_at_row(struct editor *e, size_t k, const struct gram *all)
 }
 
 /* Our way: from the top-down start through the steps of writes. */
-static bpcn_status infer_ours(struct editor *e, size_t k, real *code, struct outcome *outcome)
+static bpcn_status infer_ours(struct editor *e, size_t k, const struct gram *gram, real *code, struct outcome *outcome)
 {
     struct energy energy = density_of(e, k);
-    const struct gram *gram = e->prepared != NULL ? prepared_gram(e->prepared, k, e->team) : NULL;
-    if (gram != NULL && aim_at_row(e, k, gram) != 0)
-        return BPCN_NO_MEMORY;
     energy.aim = gram != NULL ? &e->aims[k] : NULL;
     norms_compute(e->model, energy.particle, gram, &e->norms);
     e->rows->extra[0] = 0;
@@ -88,20 +85,36 @@ static bpcn_status infer_ours(struct editor *e, size_t k, real *code, struct out
     outcome->evaluations = 0;
     double unit = unexplained(e, &energy, code, outcome);
     bpcn_status status = descend(e, &energy, unit, 0, code, outcome);
-    return status == BPCN_OK && gram != NULL ? confirm(e, k, unit, code, outcome) : status;
+    if (status != BPCN_OK || gram == NULL || confirmed(e, k, code, outcome))
+        return status;
+    energy.aim = NULL;
+    return descend(e, &energy, unit, write_steps(e->model->options.activation).count - 1, code, outcome);
 }
 
-/* The paper's way: Adam from a random start, or from the one given. */
-static bpcn_status infer_paper(struct editor *e, size_t k, const double *starts, real *code, struct outcome *outcome)
+/* Adam from a random start, or from the one given. */
+static bpcn_status adam(struct editor *e, const struct energy *energy, size_t k, const double *starts, real *code,
+                        struct outcome *outcome)
 {
     const bpcn_options *o = &e->model->options;
-    struct energy energy = density_of(e, k);
     e->rows->extra[0] = e->rows->leak[0] = 0;
     start_random(e->model, stream_id(STREAM_START, e->model->writes, k), code);
     for (size_t j = 0; starts != NULL && j < e->model->code_dim; j++)
         code[j] = (real)starts[j];
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
-    return infer_adam(e->rows, &energy, &how, code, outcome, NULL);
+    return infer_adam(e->rows, energy, &how, code, outcome, NULL);
+}
+
+/* The paper's way. */
+static bpcn_status infer_paper(struct editor *e, size_t k, const struct gram *gram, const double *starts, real *code,
+                               struct outcome *outcome)
+{
+    struct energy energy = density_of(e, k);
+    energy.aim = gram != NULL ? &e->aims[k] : NULL;
+    bpcn_status status = adam(e, &energy, k, starts, code, outcome);
+    if (status != BPCN_OK || gram == NULL || confirmed(e, k, code, outcome))
+        return status;
+    energy.aim = NULL;
+    return adam(e, &energy, k, starts, code, outcome);
 }
 
 /* The code of the row in every particle, and the weights that follow. */
@@ -112,8 +125,12 @@ static bpcn_status infer_all(struct editor *e, const double *starts)
         real *mine = e->codes + k * code;
         const double *from = starts ? starts + k * code : NULL;
         editor_unaim(e, k);
-        bpcn_status status = e->model->options.minimizer == BPCN_ADAM ? infer_paper(e, k, from, mine, &e->outcomes[k])
-                                                                      : infer_ours(e, k, mine, &e->outcomes[k]);
+        const struct gram *gram = e->prepared != NULL ? prepared_gram(e->prepared, k, e->team) : NULL;
+        if (gram != NULL && aim_at_row(e, k, gram) != 0)
+            return BPCN_NO_MEMORY;
+        bpcn_status status = e->model->options.minimizer == BPCN_ADAM
+                                 ? infer_paper(e, k, gram, from, mine, &e->outcomes[k])
+                                 : infer_ours(e, k, gram, mine, &e->outcomes[k]);
         if (status != BPCN_OK)
             return status;
         if (!isfinite(e->outcomes[k].energy))
