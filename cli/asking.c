@@ -50,6 +50,8 @@ static bpcn_status ask_some(const struct memfile *file, const struct asking *how
     bpcn_read_options_default(&o, sizeof o);
     o.shards = how->shards;
     o.spread = how->spread;
+    o.trace = how->trace;
+    o.trace_room = how->trace != NULL ? TRACE_MOST : 0;
     /* a whole row to be scored is meant as it stands; one to be read may be noisy */
     bool masked = known != NULL || (how->score && how->noise < 0);
     unsigned char *all = masked && known == NULL ? malloc(n * dim) : NULL;
@@ -78,6 +80,7 @@ bpcn_status ask(const struct memfile *file, const struct asking *how, const floa
     bpcn_status status = BPCN_OK;
     for (size_t at = 0; at < n && status == BPCN_OK; at += ASK_MOST) {
         struct asking some = *how;
+        some.trace = how->trace != NULL ? how->trace + at * TRACE_MOST : NULL;
         some.spread = how->spread != NULL ? how->spread + at * dim : NULL;
         status = ask_some(file, &some, x + at * dim, known ? known + at * dim : NULL,
                           n - at < ASK_MOST ? n - at : ASK_MOST, answers ? answers + at * dim : NULL, info + at);

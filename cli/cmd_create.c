@@ -30,11 +30,12 @@ enum {
     OPT_SHARD_ROWS,
     OPT_WHEN_FULL,
     OPT_FILES,
+    OPT_NAMES,
     OPT_FORCE
 };
 
 /* Widths that --capacity chooses among; rows that it is without being asked, where rows are pictures. */
-enum { WIDTH_LEAST = 16, WIDTH_MOST = 64, PICTURES_USUAL = 1024 };
+enum { WIDTH_LEAST = 16, WIDTH_MOST = 64, PICTURES_USUAL = 1024, NAMES_USUAL = 1024 };
 static const uint64_t capacity_most = (uint64_t)1 << 48;
 static const double announced_bytes = 1e9;
 
@@ -55,6 +56,7 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
                                     {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
                                     {"when-full", required_argument, NULL, OPT_WHEN_FULL},
                                     {"files", required_argument, NULL, OPT_FILES},
+                                    {"names", required_argument, NULL, OPT_NAMES},
                                     {"force", no_argument, NULL, OPT_FORCE},
                                     {NULL, 0, NULL, 0}};
 
@@ -67,6 +69,7 @@ struct plan {
     bool hidden, shards;
     bool force;
     size_t files; /* 0: unsaid */
+    bool names;   /* their number was given */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -167,6 +170,10 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         break;
     case OPT_FILES:
         plan->files = (size_t)args_whole(a, "--files", optarg, 1, 99999);
+        break;
+    case OPT_NAMES:
+        plan->names = true;
+        o->names = (size_t)args_whole(a, "--names", optarg, 0, BPCN_MAX_NAMES);
         break;
     case OPT_FORCE:
         plan->force = true;
@@ -300,8 +307,12 @@ static void tell_shards(const struct say *say, const struct memhead *h)
 static void tell_disk(const struct say *say, const char *path, const struct memhead *h)
 {
     struct statvfs disk;
-    say_result(say, "on disk %s now, at most %s with its log, %s while that is folded\n", say_bytes(h->file_bytes),
+    say_result(say, "on disk %s now, at most %s with its log, %s while that is folded", say_bytes(h->file_bytes),
                say_bytes(h->file_most), say_bytes(h->disk_most));
+    if (h->options.names > 0)
+        say_result(say, "; up to %s are for the names of the latest %zu rows", say_bytes(h->stats.name_bytes),
+                   h->options.names);
+    say_result(say, "\n");
     uint64_t there = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
     if (there < h->disk_most - h->file_bytes)
         say_note(say, "%s: its disk has %s free, so that its log is folded earlier%s", path, say_bytes(there),
@@ -324,6 +335,8 @@ static void tell(const struct args *a, const char *path, const struct like *like
         json_string(stdout, path);
         printf(",\"dim\":%zu,\"bytes\":%zu,\"bytes_most\":%zu,\"shards\":%zu,\"shard_rows\":%zu", o->dim,
                head.stats.bytes, head.stats.bytes_most, o->shards, o->shard_rows);
+        if (o->names > 0)
+            printf(",\"names\":%zu,\"name_bytes\":%zu", o->names, head.stats.name_bytes);
         if (head.file_most > 0)
             printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, head.file_most, head.disk_most);
         if (like->path != NULL)
@@ -371,6 +384,8 @@ static int create(struct args *a, struct plan *plan, const char *path)
     struct remark remark = {.fields = *schema_of(plan), .fullness = 0};
     char note[NOTE_MOST];
     plan->options.dim = remark.fields.dim;
+    if (!plan->names && (plan->like.path != NULL || fmt_schema_picture(&remark.fields) != NULL))
+        plan->options.names = NAMES_USUAL;
     if (plan_shards(&a->say, plan) != 0)
         return EXIT_USAGE;
     warn(&a->say, &plan->options);

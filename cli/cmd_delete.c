@@ -6,7 +6,9 @@
 #include "progress.h"
 #include "verdict.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct tally {
     size_t deleted, refused;
@@ -55,9 +57,68 @@ static int delete_batch(struct memfile *file, const struct batch *batch, struct 
     return 0;
 }
 
-static int run(struct memfile *file, struct input *input)
+/* What was done, whatever happened: 0, or an exit status. */
+static int finish(struct memfile *file, const struct tally *tally, int status)
 {
-    struct tally tally = {0};
+    int saved = tally->deleted > 0 ? measure_fullness(file, NULL) : 0;
+    saved = saved ? saved : memfile_commit(file);
+    if (saved == 0 && status == EXIT_INTERRUPTED)
+        say_error(file->say, "%s: %s; %zu row%s deleted before that", file->path, interruption(), tally->deleted,
+                  tally->deleted == 1 ? "" : "s");
+    else if (saved == 0)
+        say_result(file->say, "%s: %zu row%s deleted\n", file->path, tally->deleted, tally->deleted == 1 ? "" : "s");
+    status = status ? status : saved;
+    return status == 0 && tally->refused > 0 ? EXIT_REFUSED : status;
+}
+
+/* The latest row of a name. */
+static int delete_name(struct memfile *file, const char *name, struct tally *tally)
+{
+    bpcn_status status = memfile_delete_name(file, name);
+    if (status != BPCN_OK && status != BPCN_REFUSED)
+        return say_error(file->say, "%s: %s", name, memfile_why(file));
+    if (status == BPCN_OK)
+        tally->deleted++;
+    else
+        tally->refused++;
+    if (status == BPCN_REFUSED && !file->say->json)
+        say_error(file->say, "%s: not deleted: %s", file->path, memfile_why(file));
+    if (file->say->json) {
+        fputs("{\"name\":", stdout);
+        json_string(stdout, name);
+        printf(",\"deleted\":%s}\n", status == BPCN_OK ? "true" : "false");
+    }
+    return 0;
+}
+
+/* Whether a row of this name is kept. */
+static bool is_name(const struct memfile *file, const char *text)
+{
+    size_t count;
+    bool found = false;
+    bpcn_name *names = memfile_names(file, &count);
+    for (size_t i = 0; names != NULL && i < count && !found; i++)
+        found = strcmp(names[i].name, text) == 0;
+    free(names);
+    return found;
+}
+
+/* Takes the names from among the arguments; how many are left. */
+static int delete_names(struct memfile *file, char **given, int count, struct tally *tally, int *status)
+{
+    int left = 0;
+    for (int i = 0; i < count && *status == 0; i++)
+        if (strcmp(given[i], "-") == 0 || strchr(given[i], '=') != NULL || access(given[i], F_OK) == 0)
+            given[left++] = given[i];
+        else if (is_name(file, given[i]))
+            *status = delete_name(file, given[i], tally);
+        else
+            *status = say_error(file->say, "%s: no such file, nor the name of a row that is kept", given[i]);
+    return left;
+}
+
+static int run(struct memfile *file, struct input *input, struct tally tally)
+{
     struct progress p;
     struct batch batch;
     int status = 0, got = 0;
@@ -69,16 +130,9 @@ static int run(struct memfile *file, struct input *input)
     progress_clear(&p);
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
-    int saved = tally.deleted > 0 ? measure_fullness(file, NULL) : 0;
-    saved = saved ? saved : memfile_commit(file);
-    if (saved == 0 && status == EXIT_INTERRUPTED)
-        say_error(file->say, "%s: %s; %zu row%s deleted before that", file->path, interruption(), tally.deleted,
-                  tally.deleted == 1 ? "" : "s");
-    else if (saved == 0)
-        say_result(file->say, "%s: %zu row%s deleted\n", file->path, tally.deleted, tally.deleted == 1 ? "" : "s");
-    status = status ? status : saved;
+    status = finish(file, &tally, status);
     int skipped = input_tell_skipped(input);
-    return status == 0 && tally.refused > 0 ? EXIT_REFUSED : status ? status : skipped;
+    return status ? status : skipped;
 }
 
 int cmd_delete(int argc, char **argv)
@@ -90,14 +144,23 @@ int cmd_delete(int argc, char **argv)
     args_add(&a, input_option_list);
     for (int c; (c = args_next(&a)) >= 0;)
         input_option(&a, c, &options);
-    if (!args_expect(&a, 2, 1 << 30, "MEM INPUT..."))
+    if (!args_expect(&a, 2, 1 << 30, "MEM INPUT... | NAME..."))
         return a.status;
     catch_interrupts();
     int status = memfile_open(&a.say, args_rest(&a)[0], TO_CHANGE, &file);
     if (status != 0)
         return status;
-    struct input *input = input_open(&a.say, &file.remark.fields, &options, args_rest(&a) + 1, args_count(&a) - 1);
-    status = input ? run(&file, input) : EXIT_FAILED;
+    struct tally tally = {0};
+    int left = delete_names(&file, args_rest(&a) + 1, args_count(&a) - 1, &tally, &status);
+    struct input *input = NULL;
+    if (status == 0 && left > 0)
+        input = input_open(&a.say, &file.remark.fields, &options, args_rest(&a) + 1, left);
+    if (input != NULL)
+        status = run(&file, input, tally);
+    else if (tally.deleted + tally.refused > 0)
+        status = finish(&file, &tally, status ? status : left > 0 ? EXIT_FAILED : 0);
+    else
+        status = status ? status : EXIT_FAILED;
     input_close(input);
     memfile_close(&file);
     return say_flush(&a.say, status);

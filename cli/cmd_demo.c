@@ -202,7 +202,7 @@ static int make_file(const struct say *say, const struct demo *d, const char *pa
     fmt_schema_free(&schema);
     if (failed || memfile_open(say, path, TO_CHANGE, &file) != 0)
         return 1;
-    failed = memfile_write(&file, d->pictures.data, NULL, PICTURES, became, &written) != BPCN_OK
+    failed = memfile_write(&file, d->pictures.data, NULL, PICTURES, NULL, became, &written) != BPCN_OK
                  ? memfile_error(&file)
                  : memfile_commit(&file);
     memfile_close(&file);

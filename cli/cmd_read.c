@@ -60,6 +60,7 @@ struct row_view {
     const float *answer; /* NULL: refused, or only scored */
     size_t row;
     double typicality; /* negative: not known, or not asked for */
+    char name[NAME_ROOM]; /* of the row that was recalled; "": none is known */
 };
 
 /* Mean square error where the query was hidden or, with nothing hidden, spoilt; negative when the
@@ -144,6 +145,10 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
     json_string(stdout, v->batch->name);
     printf(",\"row\":%zu,\"familiarity\":%.9g,\"verdict\":\"%s\"", v->batch->first + v->row, v->info->familiarity,
            bpcn_verdict_name(v->info->verdict));
+    if (v->name[0] != '\0') {
+        fputs(",\"name\":", stdout);
+        json_string(stdout, v->name);
+    }
     if (!r->score)
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
@@ -204,6 +209,8 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
     tell_fields(r, v);
     if (error >= 0)
         say_result(say, "  error %.5f", error);
+    if (v->name[0] != '\0')
+        say_result(say, "  %s", v->name);
     if (r->shards > 1)
         say_result(say, "  shard %" PRIu64, v->info->shard);
     say_result(say, "\n");
@@ -231,7 +238,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
     size_t dim = r->file.remark.fields.dim;
     for (size_t i = 0; i < rows; i++) {
         float *answer = answers ? answers + i * dim : NULL;
-        struct row_view v = {batch, query, &info[i], answer, first + i, typicality[i]};
+        struct row_view v = {batch, query, &info[i], answer, first + i, typicality[i], ""};
         double error = -1;
         r->rows++;
         r->verdicts[info[i].verdict]++;
@@ -252,6 +259,8 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
             r->doubtful++;
             r->noise += info[i].noise;
         }
+        if (v.answer != NULL)
+            memfile_name(&r->file, &info[i], v.name);
         tell_row(r, &v, error);
     }
 }
@@ -285,7 +294,7 @@ static int learn(struct reading *r, const struct batch *part, const struct query
     bool whole = memchr(view->known, 0, dim) == NULL;
     if (memchr(view->known, 1, dim) == NULL)
         return 0; /* there is nothing to learn */
-    bpcn_status status = trials_write(&r->file, part->x, whole ? NULL : view->known, 1, &became, &written);
+    bpcn_status status = trials_write(&r->file, part->x, whole ? NULL : view->known, 1, NULL, &became, &written);
     r->written += written;
     if (status == BPCN_OK)
         return memfile_breathe(&r->file);

@@ -17,12 +17,14 @@
 enum {
     OPT_FORGET = 400,
     OPT_SKIP_KNOWN,
+    OPT_NAME,
     MOST = 8192,
     AHEAD = 64
 }; /* rows of one call, at most; rows looked for in all shards at once */
 
 static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET},
                                     {"skip-known", no_argument, NULL, OPT_SKIP_KNOWN},
+                                    {"name", required_argument, NULL, OPT_NAME},
                                     {NULL, 0, NULL, 0}};
 
 struct writing {
@@ -140,7 +142,8 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     bpcn_status status = fading_step(&w->fading, &w->file);
     if (status == BPCN_OK)
         status = trials_write(&w->file, batch->x + first * w->options.dim,
-                              known_of(batch, first, count, w->options.dim), count, became, &written);
+                              known_of(batch, first, count, w->options.dim), count,
+                              batch->names ? batch->names + first * NAME_ROOM : NULL, became, &written);
     for (size_t i = 0; i < written; i++)
         tell_row(w, batch, first + i, &became[i]);
     if (status == BPCN_OK)
@@ -300,6 +303,9 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     if (skip_known && w.options.views > 0)
         a->status =
             say_usage(&a->say, "--skip-known: %s is a memory of views, which does not tell rows apart", w.file.path);
+    if (options->name != NULL && w.options.names == 0)
+        a->status = say_usage(&a->say, "--name: %s keeps no names (bpcn create --names N makes a memory that does)",
+                              w.file.path);
     struct input *input = NULL;
     if (a->status < 0 && probes_begin(&w.probes, &w.options, forget != NULL) == 0)
         input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
@@ -323,6 +329,8 @@ int cmd_write(int argc, char **argv)
             forget = optarg;
         else if (c == OPT_SKIP_KNOWN)
             skip_known = true;
+        else if (c == OPT_NAME)
+            options.name = optarg;
         else
             input_option(&a, c, &options);
     if (!args_expect(&a, 2, 1 << 30, "MEM INPUT..."))

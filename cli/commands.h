@@ -10,6 +10,7 @@ int cmd_fill(int argc, char **argv);
 int cmd_forget(int argc, char **argv);
 int cmd_delete(int argc, char **argv);
 int cmd_sample(int argc, char **argv);
+int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_recover(int argc, char **argv);

@@ -71,6 +71,7 @@ bpcn_options part_options(const bpcn_options *whole, size_t files, size_t f)
     o.shards = part_shards(whole, files, f);
     o.first_shard = f;
     o.shard_step = files;
+    o.names = (whole->names + files - 1) / files;
     return o;
 }
 

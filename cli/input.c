@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "load.h"
+#include "naming.h"
 #include "progress.h"
 
 #include <dirent.h>
@@ -292,6 +293,7 @@ void batch_free(struct batch *batch)
     free(batch->x);
     free(batch->known);
     free(batch->given);
+    free(batch->names);
     *batch = (struct batch){0};
 }
 
@@ -362,6 +364,18 @@ int input_tell_skipped(const struct input *in)
     return EXIT_REFUSED;
 }
 
+/* A row that is a picture has the name of its file, unless a column has the names. -1 when out of memory. */
+static int name_batch(struct batch *batch)
+{
+    if (batch->names != NULL || batch->rows != 1 || batch->name == NULL || !fmt_is_picture_name(batch->name))
+        return 0;
+    batch->names = malloc(NAME_ROOM);
+    if (batch->names == NULL)
+        return -1;
+    name_of_path(batch->name, batch->names);
+    return 0;
+}
+
 /* The held piece, which has all the fields there are, as a batch. */
 static int take_whole(struct input *in, struct batch *batch)
 {
@@ -372,6 +386,7 @@ static int take_whole(struct input *in, struct batch *batch)
                             .rows = in->held.rows,
                             .x = in->held.x,
                             .known = in->held.known,
+                            .names = in->held.names,
                             .given = malloc(in->fields->count * sizeof *batch->given)};
     batch->first += stream ? in->streamed : 0;
     batch->numbered = stream || batch->rows > 1 || batch->first > 0;
@@ -380,10 +395,11 @@ static int take_whole(struct input *in, struct batch *batch)
         batch->given[f] = true;
     in->held.x = NULL;
     in->held.known = NULL;
+    in->held.names = NULL;
     piece_free(&in->held);
     in->holds = false;
     in->returned += batch->rows;
-    return batch->name && batch->given ? 1 : no_memory(in);
+    return batch->name && batch->given && name_batch(batch) == 0 ? 1 : no_memory(in);
 }
 
 /* Rows of the waiting pieces; 0 after a message that they do not agree. */
@@ -490,7 +506,7 @@ static int join(struct input *in, struct batch *batch)
         in->names[f] = NULL;
     }
     in->returned += rows;
-    return batch->name ? 1 : no_memory(in);
+    return batch->name && name_batch(batch) == 0 ? 1 : no_memory(in);
 }
 
 /* Moves the held piece to its field. */

@@ -16,6 +16,7 @@ struct input_options {
     size_t first, count; /* rows of every input to take, or pictures of a folder; count 0: all */
     bool skip_bad;       /* pass over an input that cannot be read, having said why */
     bool clip;           /* numbers far from their column's centre are brought nearer */
+    const char *name;    /* of the column of a table that has the names of its rows, or NULL */
 };
 
 extern const struct option input_option_list[];
@@ -35,6 +36,7 @@ struct batch {
     float *x;             /* [rows x dim]; what is not known is 0 */
     unsigned char *known; /* [rows x dim], or NULL: all of the fields that were given */
     bool *given;          /* [fields] */
+    char *names;          /* [rows] of NAME_ROOM bytes each, "" for none; or NULL: no row has one */
 };
 
 struct input;

@@ -2,6 +2,7 @@
    not fit. */
 #include "load.h"
 
+#include "naming.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ void piece_free(struct piece *piece)
     free(piece->x);
     free(piece->known);
     free(piece->labels);
+    free(piece->names);
     *piece = (struct piece){0};
 }
 
@@ -320,17 +322,20 @@ static int load_rows(const struct say *say, const fmt_schema *fields, const stru
     *piece = (struct piece){.size = fields->dim, .part = true};
     piece->x = malloc(most * fields->dim * sizeof *piece->x);
     piece->known = malloc(most * fields->dim);
-    if (piece->x == NULL || piece->known == NULL) {
+    piece->names = options->name != NULL ? malloc(most * NAME_ROOM) : NULL;
+    if (piece->x == NULL || piece->known == NULL || (options->name != NULL && piece->names == NULL)) {
         say_error(say, "%s: out of memory", item->path);
         return -1;
     }
     int got = 1;
     if (*table == NULL) {
         *table = table_open(say, fields, item->path, options->clip);
-        got = *table && pass_rows(*table, options->first, piece->x, piece->known) == 0 ? 1 : -1;
+        got = *table && table_name_by(*table, options->name) == 0 && pass_rows(*table, options->first, piece->x, piece->known) == 0 ? 1 : -1;
     }
     while (got > 0 && piece->rows < most) {
         got = table_row(*table, piece->x + piece->rows * fields->dim, piece->known + piece->rows * fields->dim);
+        if (got > 0 && piece->names != NULL)
+            table_name(*table, piece->names + piece->rows * NAME_ROOM);
         piece->rows += got > 0;
     }
     piece->ended = got == 0 || options->count > 0;
@@ -339,6 +344,13 @@ static int load_rows(const struct say *say, const fmt_schema *fields, const stru
         *table = NULL;
     }
     return got < 0 ? -1 : 0;
+}
+
+/* A picture that was resized has the 256 values of one in a file, so that it can be had again exactly (bpcn delete). */
+static void round_pixels(fmt_table *t)
+{
+    for (size_t j = 0; j < t->rows * t->dim; j++)
+        t->data[j] = (float)(2 * rint(255 * ((double)t->data[j] + 1) / 2) / 255 - 1);
 }
 
 int load_piece(const struct say *say, const fmt_schema *fields, const struct input_options *options,
@@ -353,12 +365,16 @@ int load_piece(const struct say *say, const fmt_schema *fields, const struct inp
         return load_literal(say, item, piece);
     if (*table != NULL || is_table(fields, options, item))
         return load_rows(say, fields, options, item, table, piece);
+    if (options->name != NULL)
+        return say_error(say, "%s: --name %s is for CSV tables, whose columns have names", name, options->name), -1;
     fmt_status status = load_table(fields, item, &o, &t, &error);
     if (status != FMT_OK) {
         if (!interrupted())
             say_error(say, "%s%s", error.message, status == FMT_ERR_RANGE ? plain_advice : "");
         return -1;
     }
+    if (o.resize && fmt_is_picture_name(item->path))
+        round_pixels(&t);
     piece->ended = o.kind != FMT_RAW || strcmp(item->path, "-") != 0 || t.rows == 0 || options->count > 0;
     int failed = 0;
     if (t.rows == 0)

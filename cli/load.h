@@ -20,6 +20,7 @@ struct piece {
     float *x;             /* [rows x size] */
     unsigned char *known; /* [rows x size], or NULL: everything */
     uint8_t *labels;      /* [rows] that came along, or NULL */
+    char *names;          /* [rows] of NAME_ROOM bytes each, of a table's column; or NULL */
     bool repeats;         /* a value given in place: stands for any number of rows */
     bool ended;           /* a stream that has no more rows */
     bool part;            /* rows of a table, perhaps not all of them */

@@ -164,12 +164,25 @@ void memfile_tell_dropped(const struct say *say, const char *path, uint64_t byte
     told |= bytes > 0;
 }
 
+void memfile_tell_seal(const struct say *say, const char *path, uint64_t torn)
+{
+    static bool told;
+    if (torn > 0 && !told)
+        say_note(say,
+                 "%s: one of its two seals is damaged, or a crash tore it; nothing is missing, and the next write makes "
+                 "it anew",
+                 path);
+    told |= torn > 0;
+}
+
 static int tell_dropped(struct memfile *file)
 {
     struct totals t;
     if (parts_totals(file->folder, 0, &t, fresh(file)) != 0)
         return memfile_error(file);
     memfile_tell_dropped(file->say, file->path, t.dropped_bytes, t.dropped_rows);
+    if (t.dropped_bytes == 0)
+        memfile_tell_seal(file->say, file->path, t.torn_seal);
     return 0;
 }
 
@@ -237,6 +250,7 @@ static bpcn_status get_stats(const struct memfile *file, bpcn_stats *stats, stru
     stats->prepared_bytes = (size_t)t->prepared_bytes;
     stats->bytes_most = (size_t)t->bytes_most;
     stats->shards = (size_t)t->shards;
+    stats->name_bytes *= folder->files; /* they are alike */
     if (!folder->lone)
         stats->open_shard = folder_open_shard(folder);
     return BPCN_OK;
@@ -251,7 +265,7 @@ bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats)
 bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
                          const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
-    if (file->folder->lone && alone() && options->spread != NULL)
+    if (file->folder->lone && alone() && (options->spread != NULL || options->trace != NULL))
         return noted(file, bpcn_memory_read(file->folder->part[0].memory, query, known, n, options, out, info));
     bpcn_read_info *own = info == NULL ? room(n, sizeof *own) : NULL;
     int status = parts_read(file->folder, query, known, n, options, out, info ? info : own, fresh(file));
@@ -308,10 +322,10 @@ bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, 
     return status;
 }
 
-bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                           bpcn_write_row *info, size_t *written)
 {
-    return (bpcn_status)parts_write(file->folder, x, known, n, info, written, fresh(file));
+    return (bpcn_status)parts_write(file->folder, x, known, n, names, info, written, fresh(file));
 }
 
 /* One, so that an interrupt waits for one row only; or so many that every rank has a shard to fill. */
@@ -326,6 +340,26 @@ size_t memfile_write_most(const struct memfile *file)
 bpcn_status memfile_delete(struct memfile *file, const float *x)
 {
     return (bpcn_status)parts_delete(file->folder, x, fresh(file));
+}
+
+bpcn_status memfile_delete_name(struct memfile *file, const char *name)
+{
+    return (bpcn_status)parts_delete_name(file->folder, name, fresh(file));
+}
+
+bpcn_status memfile_name(const struct memfile *file, const bpcn_read_info *info, char name[NAME_ROOM])
+{
+    name[0] = '\0';
+    return info->name > 0 ? (bpcn_status)parts_name(file->folder, info, name, fresh(file)) : BPCN_OK;
+}
+
+bpcn_name *memfile_names(const struct memfile *file, size_t *count)
+{
+    bpcn_name *names = parts_names(file->folder, count, fresh(file));
+    if (file->folder->trouble.status == 0)
+        return names;
+    free(names);
+    return NULL;
 }
 
 bpcn_status memfile_forget(struct memfile *file, double beta)

@@ -8,6 +8,7 @@
 
 #include "bayespcn.h"
 #include "fields.h"
+#include "naming.h"
 #include "say.h"
 
 /* What the program keeps in the file's note, next to the memory itself. */
@@ -55,6 +56,9 @@ int memfile_open(const struct say *say, const char *path, enum purpose purpose, 
 /* What a crash left at the end of a file, once a run. */
 void memfile_tell_dropped(const struct say *say, const char *path, uint64_t bytes, uint64_t rows);
 
+/* That one of its seals is no longer one, once a run. */
+void memfile_tell_seal(const struct say *say, const char *path, uint64_t torn);
+
 /* Makes sure that everything so far, the remark too, is on disk. */
 int memfile_commit(struct memfile *file);
 
@@ -79,10 +83,19 @@ bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, 
 bpcn_status memfile_delete(struct memfile *file, const float *x);
 bpcn_status memfile_forget(struct memfile *file, double beta);
 bpcn_status memfile_discount(struct memfile *file, double beta);
+bpcn_status memfile_delete_name(struct memfile *file, const char *name);
+
+/* The name that an answer has; "" for none. */
+bpcn_status memfile_name(const struct memfile *file, const bpcn_read_info *info, char name[NAME_ROOM]);
+
+/* Those that are kept, to be freed; of a folder file by file. NULL after a failure. */
+bpcn_name *memfile_names(const struct memfile *file, size_t *count);
+
 double memfile_fullness(const struct memfile *file);
 
-/* info [n] of the rows written, and how many those are, also after a failure. known [n x dim], or NULL: everything. */
-bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+/* info [n] of the rows written, and how many those are, also after a failure. known [n x dim], or NULL: everything.
+   names: n of them in NAME_ROOM bytes each, "" for none; or NULL. */
+bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                           bpcn_write_row *info, size_t *written);
 
 /* Rows that are best given to it at once, 1 or more: then several machines write. */

@@ -70,12 +70,14 @@ static const char create_page[] =
     "      --when-full WHAT  blur: write on, old and new blur (the default); recycle: the oldest shard is\n"
     "                        emptied; refuse: no more rows\n"
     "      --files F         a folder of F files that the shards are cut into, for bpcn-mpi too\n"
+    "      --names N         of how many of the latest rows the names are kept (pictures and tables 1024, else 0)\n"
     "      --force           replace an existing one; make one that is larger than this machine's memory\n" COMMON;
 
 static const char write_page[] =
     INPUTS "      --forget auto     let old rows fade so that a stream of any length stays recallable for\n"
            "                        its recent past (of several shards, rather create one that recycles)\n"
            "      --forget BETA     forget by BETA before every write\n"
+           "      --name COLUMN     of a table that has the names of its rows (pictures have those of their files)\n"
            "      --skip-known      do not write again what the memory knows already\n" COMMON
            "\nCtrl-C ends after the row at hand; finished rows are in the file. The same command with --skip-known\n"
            "goes on where it stopped.\n"
@@ -132,10 +134,13 @@ const struct command commands[] = {
     {"fill", cmd_fill, "fill in what is missing in a table", "MEM TABLE.csv [-o OUT] [--spread FILE]", fill_page},
     {"forget", cmd_forget, "let everything fade a little", "MEM --beta B [--times N]",
      "      --beta B      0 forgets nothing, 1 everything\n      --times N     repeat (1)\n" COMMON},
-    {"delete", cmd_delete, "take written rows back", "MEM INPUT... [OPTIONS]",
-     INPUTS COMMON "\nA row that the memory does not hold is refused (exit status 3).\n"},
+    {"delete", cmd_delete, "take written rows back", "MEM INPUT... | NAME... [OPTIONS]",
+     INPUTS COMMON "\nWhat is no file, but the name of a row (bpcn list), is the latest row of that name: it is had again\n"
+                   "from the memory itself, or refused if that is not possible exactly.\n"
+                   "A row that the memory does not hold is refused (exit status 3).\n"},
     {"sample", cmd_sample, "draw what the memory imagines", "MEM [-n 16] [--seed N] -o OUT",
      "  -n, --number N    how many (16)\n      --seed N      another draw (0)\n" OUTPUTS COMMON},
+    {"list", cmd_list, "the names of the latest rows", "MEM", COMMON},
     {"info", cmd_info, "shape, counts, bytes, how full", "MEM [--measure] [--header] [--json]",
      "      --measure     load the memory and see how full it is now\n"
      "      --header      read the header alone: the state at the last checkpoint\n" COMMON},

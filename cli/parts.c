@@ -89,16 +89,18 @@ int all_open(struct folder *folder, int read_only, struct trouble *trouble)
     folder_open(folder, read_only, trouble);
     if (agree(trouble) != 0)
         return trouble->status;
-    uint64_t shards = 0;
+    uint64_t sums[2] = {0}; /* shards, and names to be kept */
     for (size_t i = 0; i < folder->count; i++) {
         bpcn_options o = {.size = sizeof o};
         bpcn_memory_get_options(folder->part[i].memory, &o);
-        shards += o.shards;
+        sums[0] += o.shards;
+        sums[1] += o.names;
     }
-    add_up(&shards, 1);
+    add_up(sums, 2);
     tell_all(&folder->options, sizeof folder->options);
     bpcn_options first = folder->options;
-    folder->options.shards = (size_t)shards;
+    folder->options.shards = (size_t)sums[0];
+    folder->options.names = (size_t)sums[1];
     folder_check(folder, &first, trouble);
     if (agree(trouble) == 0)
         share_counts(folder);
@@ -165,7 +167,7 @@ int parts_sync(struct folder *folder, struct trouble *trouble)
 
 int all_totals(struct folder *folder, int fullness, struct totals *totals, struct trouble *trouble)
 {
-    enum { SUMS = 11 };
+    enum { SUMS = 12 };
     uint64_t sum[SUMS] = {0};
     double forgets = 0, full = 0;
     for (size_t i = 0; i < folder->count; i++) {
@@ -188,7 +190,8 @@ int all_totals(struct folder *folder, int fullness, struct totals *totals, struc
                                      info.file_most,
                                      info.disk_most,
                                      info.dropped_bytes,
-                                     info.dropped_rows};
+                                     info.dropped_rows,
+                                     info.torn_seal};
         for (size_t k = 0; k < SUMS; k++)
             sum[k] += mine[k];
         forgets = fmax(forgets, (double)s.forgets);
@@ -213,6 +216,7 @@ int all_totals(struct folder *folder, int fullness, struct totals *totals, struc
                               .disk_most = sum[8],
                               .dropped_bytes = sum[9],
                               .dropped_rows = sum[10],
+                              .torn_seal = sum[11],
                               .forgets = (uint64_t)forgets,
                               .fullness = full / (double)folder->options.shards};
     return agree(trouble);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELETE_TRIES = 4 }; /* files that a row is looked for in, as the library does with shards */
+enum { WITH_HOLES = 1, WITH_NAMES = 2 }; /* of an order's flag */
+enum { DELETE_TRIES = 4 };               /* files that a row is looked for in, as the library does with shards */
 
 /* The file that the next row of the whole goes to, and the row's number; -1: the memory is full. */
 static int next_file(const struct folder *folder, uint64_t *number)
@@ -48,6 +49,7 @@ struct writing {
     int *count, *at;      /* [ranks] rows of each, and those of the ranks before it */
     float *rows;          /* this rank's */
     unsigned char *known; /* of these, or NULL: everything */
+    char *names;          /* of these, or NULL: none */
     bpcn_write_row *info; /* of these */
     size_t written;       /* of these, before the first failure */
 };
@@ -68,14 +70,15 @@ static void *scatter(const struct writing *w, const void *all, size_t size)
     return mine;
 }
 
-static void scatter_rows(struct writing *w, const float *x, const unsigned char *known, bool holes)
+static void scatter_rows(struct writing *w, const float *x, const unsigned char *known, const char *names, int flag)
 {
     for (size_t i = 0; i < w->n; i++)
         w->count[part_rank(w->folder, (size_t)w->place[i])]++;
     for (int p = 1; p < w->folder->ranks; p++)
         w->at[p] = w->at[p - 1] + w->count[p - 1];
     w->rows = scatter(w, x, w->dim * sizeof *x);
-    w->known = holes ? scatter(w, known, w->dim) : NULL;
+    w->known = flag & WITH_HOLES ? scatter(w, known, w->dim) : NULL;
+    w->names = flag & WITH_NAMES ? scatter(w, names, NAME_ROOM) : NULL;
     w->info = room((size_t)w->count[w->folder->rank], sizeof *w->info);
 }
 
@@ -89,6 +92,8 @@ static void write_parts(struct writing *w, struct trouble *trouble)
             continue;
         bpcn_write_info_default(&info, sizeof info);
         info.rows = &w->info[w->written];
+        const char *name = w->names != NULL ? w->names + w->written * NAME_ROOM : "";
+        info.names = name[0] != '\0' ? &name : NULL;
         const unsigned char *known = w->known ? w->known + w->written * w->dim : NULL;
         bpcn_status status =
             bpcn_memory_write(own_part(folder, f)->memory, w->rows + w->written * w->dim, known, 1, &info);
@@ -123,9 +128,9 @@ static size_t gather_rows(struct writing *w, bpcn_write_row *info)
     return acknowledged;
 }
 
-/* place, x and known of rank 0, NULL elsewhere; the order's flag says whether there is a known. */
+/* place, x, known and names of rank 0, NULL elsewhere; the order's flag says which of the last two there are. */
 size_t all_write(struct folder *folder, const struct order *order, const int *place, const float *x,
-                 const unsigned char *known, bpcn_write_row *info, struct trouble *trouble)
+                 const unsigned char *known, const char *names, bpcn_write_row *info, struct trouble *trouble)
 {
     size_t n = (size_t)order->n;
     struct writing w = {.folder = folder, .n = n, .dim = folder->options.dim};
@@ -135,7 +140,7 @@ size_t all_write(struct folder *folder, const struct order *order, const int *pl
     if (place != NULL)
         memcpy(w.place, place, n * sizeof *place);
     tell_all(w.place, n * sizeof *w.place);
-    scatter_rows(&w, x, known, order->flag);
+    scatter_rows(&w, x, known, names, order->flag);
     write_parts(&w, trouble);
     size_t acknowledged = gather_rows(&w, info);
     agree(trouble);
@@ -144,6 +149,7 @@ size_t all_write(struct folder *folder, const struct order *order, const int *pl
     free(w.at);
     free(w.rows);
     free(w.known);
+    free(w.names);
     free(w.info);
     return acknowledged;
 }
@@ -170,8 +176,8 @@ static size_t sound_rows(const float *x, const unsigned char *known, size_t n, s
     return n;
 }
 
-int parts_write(struct folder *folder, const float *x, const unsigned char *known, size_t n, bpcn_write_row *rows,
-                size_t *written, struct trouble *trouble)
+int parts_write(struct folder *folder, const float *x, const unsigned char *known, size_t n, const char *names,
+                bpcn_write_row *rows, size_t *written, struct trouble *trouble)
 {
     struct trouble later = {0}; /* of the row after those that are written now */
     int *place = room(n, sizeof *place);
@@ -183,9 +189,11 @@ int parts_write(struct folder *folder, const float *x, const unsigned char *know
                     folder->options.shards, folder->options.shard_rows);
     }
     if (taken > 0) {
-        struct order order = {.op = WRITE, .flag = known != NULL, .n = taken};
+        struct order order = {.op = WRITE,
+                              .flag = (known != NULL ? WITH_HOLES : 0) | (names != NULL ? WITH_NAMES : 0),
+                              .n = taken};
         give_order(&order);
-        *written = all_write(folder, &order, place, x, known, rows, trouble);
+        *written = all_write(folder, &order, place, x, known, names, rows, trouble);
     }
     free(place);
     if (trouble->status == 0)

@@ -75,8 +75,7 @@ const char *say_hue(const struct say *say, enum hue hue)
     return say->colour ? codes[hue] : "";
 }
 
-/* The length of the UTF-8 sequence at s, 0 when there is none: file names may hold any bytes. */
-static size_t utf8_length(const unsigned char *s)
+size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80                   ? 1
                : s[0] >= 0xC2 && s[0] < 0xE0 ? 2

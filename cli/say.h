@@ -52,6 +52,9 @@ enum hue { HUE_PLAIN, HUE_GOOD, HUE_BAD, HUE_DIM, HUE_BOLD };
 /* The escape sequence that starts a hue (HUE_PLAIN ends it), or "" without colours. */
 const char *say_hue(const struct say *say, enum hue hue);
 
+/* The length of the UTF-8 sequence at s, 0 when there is none: file names may hold any bytes. */
+size_t utf8_length(const unsigned char *s);
+
 /* A string in JSON, with its quotes. */
 void json_string(FILE *out, const char *text);
 

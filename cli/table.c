@@ -304,6 +304,25 @@ int table_row(struct table *t, float *x, unsigned char *known)
     return -1;
 }
 
+/* ---- names of rows */
+
+int table_name_by(struct table *t, const char *column)
+{
+    for (size_t i = 0; column != NULL && !t->first && i < t->record.count; i++)
+        if (t->record.cell[i].size == strlen(column) && memcmp(t->record.cell[i].text, column, strlen(column)) == 0)
+            t->named = i + 1;
+    if (column == NULL || t->named > 0)
+        return 0;
+    say_error(t->say, "%s: has no column '%s'%s", t->name, column, t->first ? ", nor any names of columns" : "");
+    return -1;
+}
+
+void table_name(const struct table *t, char name[NAME_ROOM])
+{
+    const fmt_cell *c = &t->record.cell[t->named - 1];
+    name_of_text(c->text, c->size, name);
+}
+
 /* ---- arrays */
 
 int table_encode(const struct say *say, const fmt_schema *schema, const char *name, size_t first, const float *values,

@@ -4,6 +4,7 @@
 #define BPCN_CLI_TABLE_H
 
 #include "fields.h"
+#include "naming.h"
 #include "say.h"
 
 /* A cell of the file's rows: a column of the memory (or one entry of it), or NULL: passed over. */
@@ -26,6 +27,7 @@ struct table {
     bool first;            /* the record is the first row, and not yet taken */
     char *header;          /* the file's bytes before its first row */
     size_t header_size;
+    size_t named;  /* the column that has the names of the rows, counted from 1; 0: none */
     size_t lines;  /* of the header: 0 or the line it stands in */
     size_t unseen; /* cells with a word that their category does not have */
     char sample[160];
@@ -36,6 +38,12 @@ struct table *table_open(const struct say *say, const fmt_schema *schema, const 
 
 /* The next row's entries [dim] and which are known [dim]; 1, 0 at the end, -1 after a message. */
 int table_row(struct table *table, float *x, unsigned char *known);
+
+/* Before its first row: its column of this name has the names of its rows, or with NULL none has. -1 after a message. */
+int table_name_by(struct table *table, const char *column);
+
+/* The name of the row read last; "" for an empty cell. */
+void table_name(const struct table *table, char name[NAME_ROOM]);
 
 /* Says what was passed over, and frees. */
 void table_close(struct table *table);

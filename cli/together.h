@@ -8,7 +8,7 @@
 
 #include "folder.h"
 
-enum op { END, CREATE, OPEN, CLOSE, READ, WRITE, DELETE, FORGET, DISCOUNT, SYNC, TOTALS, ROWS };
+enum op { END, CREATE, OPEN, CLOSE, READ, WRITE, DELETE, FORGET, DISCOUNT, SYNC, TOTALS, ROWS, NAME, NAMES, DELETE_NAME };
 
 /* What the ranks are told of an order before its rows. */
 struct order {

@@ -24,7 +24,7 @@ static void try_row(struct memfile *file, uint64_t row, const float *x, const un
     free(shown);
 }
 
-bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                          bpcn_write_row *info, size_t *written)
 {
     bpcn_stats stats = {.size = sizeof stats};
@@ -32,7 +32,7 @@ bpcn_status trials_write(struct memfile *file, const float *x, const unsigned ch
     if (fmt_schema_is_table(&file->remark.fields) && memfile_stats(file, &stats) == BPCN_OK)
         for (size_t i = 0; i < n; i++)
             try_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
-    return memfile_write(file, x, known, n, info, written);
+    return memfile_write(file, x, known, n, names, info, written);
 }
 
 void trials_describe(const bpcn_trials *t, char *text, size_t room)

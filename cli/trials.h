@@ -5,7 +5,7 @@
 #include "memfile.h"
 
 /* memfile_write, after a trial with some of the rows where the memory is for tables. */
-bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n,
+bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
                          bpcn_write_row *info, size_t *written);
 
 /* "hidden cells of coming rows were filled to within 0.71 of their column's scale (its centre: 1.02)" into text; ""

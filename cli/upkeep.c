@@ -39,6 +39,8 @@ static int check_file(const struct say *say, const char *path, bpcn_file_info *t
                    "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
                    path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
                    info.dropped_rows == 1 ? "" : "s");
+    memfile_tell_seal(say, path, info.torn_seal);
+    total->torn_seal += info.torn_seal;
     total->file_bytes += info.file_bytes;
     total->records += info.records;
     total->dropped_bytes += info.dropped_bytes;
@@ -58,10 +60,11 @@ int upkeep_check(const struct say *say, const char *path)
         fputs("{\"file\":", stdout);
         json_string(stdout, path);
         printf(",\"sound\":%s,\"closed\":%s,\"bytes\":%llu,\"records\":%llu,\"dropped_bytes\":%llu,"
-               "\"dropped_rows\":%llu}\n",
+               "\"dropped_rows\":%llu,\"torn_seals\":%llu}\n",
                total.dropped_bytes == 0 ? "true" : "false", total.sealed ? "true" : "false",
                (unsigned long long)total.file_bytes, (unsigned long long)total.records,
-               (unsigned long long)total.dropped_bytes, (unsigned long long)total.dropped_rows);
+               (unsigned long long)total.dropped_bytes, (unsigned long long)total.dropped_rows,
+               (unsigned long long)total.torn_seal);
     }
     if (total.dropped_bytes > 0)
         return EXIT_REFUSED;
@@ -69,7 +72,7 @@ int upkeep_check(const struct say *say, const char *path)
                total.sealed        ? ""
                : total.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
                                    : " (not closed: a crash ended its writer, or one is at work)");
-    return EXIT_DONE;
+    return total.torn_seal > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
 /* ---- recover */

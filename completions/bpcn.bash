@@ -9,7 +9,7 @@ _bpcn() {
     local kinds='any png jpeg pnm npy npz idx cifar csv raw' options=
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check recover compact export import eval
+        COMPREPLY=($(compgen -W 'create write read score fill forget delete list sample info check recover compact export import eval
             reproduce bench demo serve help --version --help' -- "$current"))
         return
     fi
@@ -20,14 +20,14 @@ _bpcn() {
         --format | --output-format) COMPREPLY=($(compgen -W "$kinds" -- "$current")); return ;;
         --forget) COMPREPLY=($(compgen -W 'auto' -- "$current")); return ;;
         --hide) COMPREPLY=($(compgen -W 'right:0.25 left:0.25 top:0.25 bottom:0.25 center:0.25 random:0.5' -- "$current")); return ;;
-        --column | --ignore | --missing | --image | --dim | --fields | --hidden | --capacity | --shards | --shard-rows | --shards-read | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
+        --column | --ignore | --missing | --image | --dim | --fields | --hidden | --capacity | --shards | --shard-rows | --shards-read | --names | --name | --particles | --sigma-w | --sigma-x | --sigma-data | --seed | --rows | \
             --member | --known | --noise | --assume-noise | --only | --refuse-below | --beta | --times | --number | -n | \
             --listen | --token | --allow-host | --allow-origin | --max-body | --max-rows | --max-connections | --queue | --batch | --gather | --timeout) return ;;
     esac
     case $command in
         create) options="--like --column --ignore --missing --image --dim --fields --hidden --activation --particles --sigma-w --sigma-x --sigma-data
-            --seed --resample --precision --capacity --shards --shard-rows --when-full --files --force" ;;
-        write) options="$inputs --forget --skip-known" ;;
+            --seed --resample --precision --capacity --shards --shard-rows --when-full --files --names --force" ;;
+        write) options="$inputs --forget --name --skip-known" ;;
         read) options="$inputs $queries $outputs --refuse-below --shards-read" ;;
         score) options="$inputs $queries --shards-read --output --write --alarm" ;;
         fill) options="--output --spread --write --clip --format --member --pixels --channels-last" ;;
@@ -39,7 +39,7 @@ _bpcn() {
         serve) options="--listen --token --token-file --allow-host --allow-origin --read-only --examples --max-body --max-rows
             --max-connections --queue --batch --gather --timeout" ;;
         demo) options="--serve --listen" ;;
-        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete sample info check recover compact export import eval
+        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete list sample info check recover compact export import eval
             reproduce bench demo serve' -- "$current")); return ;;
     esac
     if [[ $current == -* ]]; then

@@ -5,6 +5,7 @@
 #include "stream.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,17 @@ int cell_save(const struct job_list *list, const struct cell *cell, const struct
     char key[KEY_ROOM];
     cell_key(cell, key, sizeof key);
     return ledger_add(list->ledger, key, record, failure);
+}
+
+enum freshness cell_freshness(const struct job_list *list, const struct cell *cell, struct made *made)
+{
+    char key[KEY_ROOM];
+    struct made found;
+    cell_key(cell, key, sizeof key);
+    ledger_made(list->ledger, key, &found);
+    if (made != NULL)
+        *made = found;
+    return freshness_of(&found, cell->spec.kind, list->out, ledger_commit(list->ledger), list->asked);
 }
 
 /* What cells must share to be filled by one stream of writes. */
@@ -78,16 +90,39 @@ static void sort_cells(struct job_list *list)
     list->cells = kept;
 }
 
+static int row_wanted(const struct plan *p, const struct row *row)
+{
+    return p->rows == NULL || fnmatch(p->rows, row->label, 0) == 0;
+}
+
+/* When no row is wanted: what there would be. */
+static int no_rows(const struct plan *p, struct failure *failure)
+{
+    char names[sizeof failure->text] = "";
+    for (size_t k = 0; k < p->tables; k++)
+        for (size_t r = 0; r < p->table[k].rows; r++) {
+            size_t used = strlen(names);
+            int seen = 0;
+            for (size_t before = 0; before < k; before++)
+                for (size_t other = 0; other < p->table[before].rows; other++)
+                    seen |= strcmp(p->table[before].row[other].label, p->table[k].row[r].label) == 0;
+            if (!seen && used + 200 < sizeof names)
+                snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? "; " : "", p->table[k].row[r].label);
+        }
+    return failed(failure, "no row is called %s; there are: %s", p->rows, names);
+}
+
 static int collect(const struct plan *p, struct job_list *list)
 {
     size_t most = p->tables * PLAN_ROWS * PLAN_COLUMNS * p->seeds;
     list->cell = calloc(most ? most : 1, sizeof *list->cell);
     list->job = calloc(most ? most : 1, sizeof *list->job);
-    if (list->cell == NULL || list->job == NULL)
+    list->asked = calloc(1, sizeof *list->asked);
+    if (list->cell == NULL || list->job == NULL || list->asked == NULL)
         return -1;
     for (size_t k = 0; k < p->tables; k++)
         for (size_t r = 0; r < p->table[k].rows; r++)
-            for (size_t c = 0; c < p->table[k].columns; c++)
+            for (size_t c = 0; row_wanted(p, &p->table[k].row[r]) && c < p->table[k].columns; c++)
                 for (size_t seed = 0; seed < p->seeds; seed++)
                     list->cells += (size_t)plan_cell(p, &p->table[k], r, c, seed, &list->cell[list->cells]);
     return 0;
@@ -128,6 +163,10 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
         job_list_free(list);
         return failed(failure, "out of memory for the cells");
     }
+    if (list->cells == 0 && plan->rows != NULL) {
+        job_list_free(list);
+        return no_rows(plan, failure);
+    }
     sort_cells(list);
     for (size_t i = 0; i < list->cells; i++) {
         stream_key(&list->cell[i], key, sizeof key);
@@ -146,6 +185,7 @@ void job_list_free(struct job_list *list)
     ledger_free(list->ledger);
     free(list->cell);
     free(list->job);
+    free(list->asked);
     *list = (struct job_list){0};
 }
 
@@ -163,29 +203,46 @@ static void announce(const struct job_list *list, const struct cell *cell, const
 /* A figure needs its pictures as well as its numbers, when they are wanted. */
 static int is_there(const struct job_list *list, const struct cell *cell)
 {
-    return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || figure_there(list, cell));
+    return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || figure_there(list, cell)) &&
+           (!list->again || cell_freshness(list, cell, NULL) == FRESH);
+}
+
+static int run_recall(const struct cell *cell, struct stream *stream, struct record *record, struct failure *failure)
+{
+    stream->twice = cell->twice;
+    if (stream_advance(stream, cell->length, failure) != 0)
+        return -1;
+    return cell->kind == CELL_STREAM
+               ? stream_measure_latest(stream, &cell->task, cell->objective, cell->latest, cell->limit, record, failure)
+               : stream_measure(stream, &cell->task, cell->objective, cell->limit, record, failure);
 }
 
 static int run_cell(const struct job_list *list, const struct cell *cell, struct stream *stream,
                     struct failure *failure)
 {
     struct record record = {0};
-    int status;
-    stream->twice = cell->twice;
-    if (is_recall(cell->kind)) {
-        status = stream_advance(stream, cell->length, failure);
-        if (status == 0 && cell->kind == CELL_STREAM)
-            status = stream_measure_latest(stream, &cell->task, cell->objective, cell->latest, cell->limit, &record,
-                                           failure);
-        else if (status == 0)
-            status = stream_measure(stream, &cell->task, cell->objective, cell->limit, &record, failure);
-    } else {
-        status = figure_run(list, cell, stream, &record, failure);
-    }
-    if (status == 0 && !cell_load(list, cell, NULL)) /* there: only the picture was missing */
+    int status = is_recall(cell->kind) ? run_recall(cell, stream, &record, failure)
+                                       : figure_run(list, cell, stream, &record, failure);
+    if (status == 0 && (list->again || !cell_load(list, cell, NULL))) /* there: only the picture was missing */
         status = cell_save(list, cell, &record, failure);
     if (status == 0)
         announce(list, cell, &record);
+    return status;
+}
+
+int cell_compute(const struct job_list *list, const struct cell *cell, struct record *record, struct failure *failure)
+{
+    struct method_spec spec = cell->spec;
+    struct dataset dataset;
+    struct stream stream;
+    spec.threads = list->threads;
+    if (dataset_load(cell->dataset, list->data_dir, cell->length, &dataset, failure) != 0)
+        return -1;
+    int status = stream_create(&stream, &dataset, &spec, failure);
+    if (status == 0)
+        status = run_recall(cell, &stream, record, failure);
+    stream_free(&stream);
+    dataset_free(&dataset);
     return status;
 }
 

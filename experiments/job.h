@@ -24,6 +24,8 @@ struct job_list {
     int threads;  /* of the matrix products */
     int pictures; /* figures leave their pictures too */
     int verbose;  /* a line on stderr for every cell */
+    int again;    /* cells that are not fresh are computed once more */
+    struct freshness_cache *asked;
 };
 
 int job_list_create(const struct plan *plan, const char *out, const char *data_dir, struct job_list *list,
@@ -35,8 +37,14 @@ int cell_load(const struct job_list *list, const struct cell *cell, struct recor
 int cell_save(const struct job_list *list, const struct cell *cell, const struct record *record,
               struct failure *failure);
 
+/* How a cell was made, and whether it is still fresh; UNTOLD when it is not there. made may be NULL. */
+enum freshness cell_freshness(const struct job_list *list, const struct cell *cell, struct made *made);
+
 /* Computes what is missing of a job. */
 int job_run(const struct job_list *list, size_t job, struct failure *failure);
+
+/* Computes one cell that is a recall, whether it is there or not, and leaves the table alone. */
+int cell_compute(const struct job_list *list, const struct cell *cell, struct record *record, struct failure *failure);
 
 /* Runs all jobs in `processes` processes, in order of decreasing length. */
 int jobs_run(const struct job_list *list, size_t processes, struct failure *failure);

@@ -16,6 +16,7 @@ struct ledger {
     char path[1200];
     size_t count, room;
     char **row; /* [count] lines of the table by rising key, each key once */
+    struct made here;
 };
 
 /* Recalls first, then what only figures have. */
@@ -33,7 +34,7 @@ static const char *const columns[] = {
     "later_drop0.25", "later_drop0.5", "later_drop0.75", "later_mask0.25", "later_mask0.5", "later_mask0.75",
     "mean_square", "nearest_mse", "clean_mse", "clean_identity", "noisy_mse", "noisy_identity"};
 enum { COLUMNS = sizeof columns / sizeof columns[0], RECALL_COLUMNS = 47 };
-enum { ROW_ROOM = 4096 }; /* a key, and 25 characters for every column */
+enum { ROW_ROOM = 4096 }; /* a key, 25 characters for every column, and how it was made */
 
 /* ---- rows in memory */
 
@@ -118,6 +119,30 @@ int ledger_find(const struct ledger *l, const char *key, struct record *record)
     return 1;
 }
 
+int ledger_made(const struct ledger *l, const char *key, struct made *made)
+{
+    size_t at = place_of(l, key);
+    *made = (struct made){0};
+    if (!has_at(l, at, key))
+        return 0;
+    const char *text = l->row[at];
+    for (size_t k = 0; k <= COLUMNS && text != NULL; k++)
+        text = strchr(text + (k > 0), ',');
+    if (text != NULL)
+        made_parse(text + 1, made);
+    return 1;
+}
+
+void ledger_made_by(struct ledger *l, const char *commit)
+{
+    made_here(commit, &l->here);
+}
+
+const char *ledger_commit(const struct ledger *l)
+{
+    return l->here.commit;
+}
+
 /* ---- reading */
 
 static void heading(char *line, size_t room)
@@ -125,6 +150,8 @@ static void heading(char *line, size_t room)
     size_t used = (size_t)snprintf(line, room, "cell");
     for (size_t k = 0; k < COLUMNS; k++)
         used += (size_t)snprintf(line + used, room - used, ",%s", columns[k]);
+    for (size_t k = 0; k < MADE_FIELDS; k++)
+        used += (size_t)snprintf(line + used, room - used, ",%s", made_names[k]);
 }
 
 static int take_line(struct ledger *l, const char *line, size_t number, struct failure *failure)
@@ -137,9 +164,9 @@ static int take_line(struct ledger *l, const char *line, size_t number, struct f
                                         : failed(failure, "the columns of %s are not those of this version", l->path);
     for (const char *c = line; *c != '\0'; c++)
         commas += *c == ',';
-    if (commas != COLUMNS)
+    if (commas != COLUMNS && commas != COLUMNS + MADE_FIELDS) /* older rows do not say how they were made */
         return failed(failure, "line %zu of %s has %zu columns instead of %d", number, l->path, commas + 1,
-                      COLUMNS + 1);
+                      COLUMNS + MADE_FIELDS + 1);
     return keep(l, line, failure);
 }
 
@@ -185,13 +212,16 @@ void ledger_free(struct ledger *l)
 
 /* ---- appending */
 
-static int make_row(const char *key, const struct record *record, char *line, struct failure *failure)
+static int make_row(const char *key, const struct record *record, const struct made *made, char *line,
+                    struct failure *failure)
 {
     size_t used = (size_t)snprintf(line, ROW_ROOM, "%s", key), known = 0;
     for (size_t k = 0; k < COLUMNS; k++) {
         double value = record_get(record, columns[k]);
         used += (size_t)snprintf(line + used, ROW_ROOM - used, isnan(value) ? "," : ",%.17g", value);
     }
+    for (size_t k = 0; k < MADE_FIELDS; k++)
+        used += (size_t)snprintf(line + used, ROW_ROOM - used, ",%s", made_field(made, k));
     for (size_t i = 0; i < record->count; i++)
         for (size_t k = 0; k < COLUMNS; k++)
             known += strcmp(record->item[i].name, columns[k]) == 0;
@@ -237,7 +267,7 @@ static int append(int file, const char *line)
 int ledger_add(struct ledger *l, const char *key, const struct record *record, struct failure *failure)
 {
     char line[ROW_ROOM];
-    if (make_row(key, record, line, failure) != 0)
+    if (make_row(key, record, &l->here, line, failure) != 0)
         return -1;
     fmt_error error;
     if (fmt_check_output(l->path, &error) != FMT_OK)

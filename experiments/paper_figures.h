@@ -10,4 +10,7 @@
 int paper_figure(const char *table, const char *dataset, const char *task, const char *row, size_t length,
                  double *value, double *deviation);
 
+/* What is wrong with a row of the paper, in a sentence; NULL: nothing that is known. */
+const char *paper_slip(const char *table, const char *dataset, const char *task, const char *row);
+
 #endif

@@ -428,7 +428,7 @@ static const struct {
                    {"sigma", plan_sigma, "cifar10"},
                    {"forget", plan_forget, "cifar10"},
                    {"scaling", plan_scaling, "cifar10,tiny-imagenet"},
-                   {"oneshot", plan_oneshot, "tiny-imagenet,cifar10"},
+                   {"oneshot", plan_oneshot, "tiny-imagenet,cifar10,fashion-mnist"},
                    {"samples", plan_samples, "cifar10"},
                    {"generalization", plan_generalization, "cifar10"},
                    {"equal-memory", plan_equal_memory, "cifar10"},
@@ -472,7 +472,8 @@ static void shorten(struct plan *p, size_t longest)
 int plan_create(const struct plan_request *r, struct plan *p, struct failure *failure)
 {
     int found = 0, status = 0;
-    *p = (struct plan){.tier = r->tier, .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds, .limit = r->limit};
+    *p = (struct plan){
+        .tier = r->tier, .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds, .limit = r->limit, .rows = r->rows};
     for (size_t e = 0; status == 0 && e < EXPERIMENTS; e++)
         if (strcmp(r->experiment, "all") == 0 || strcmp(r->experiment, experiments[e].name) == 0) {
             found = 1;

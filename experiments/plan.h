@@ -46,6 +46,7 @@ struct table {
 struct plan {
     enum tier tier;
     size_t seeds, limit; /* limit: queries per cell, 0: all */
+    const char *rows;    /* a pattern of the rows to be computed, NULL: all */
     size_t tables, room;
     struct table *table;
 };
@@ -54,6 +55,7 @@ struct plan_request {
     const char *experiment; /* one of plan_experiments, or "all" */
     enum tier tier;
     const char *datasets; /* comma-separated, NULL: those of the experiment */
+    const char *rows;     /* as fnmatch has it, such as "bayespcn*"; NULL: all */
     size_t seeds;         /* 0: the tier's */
     size_t limit;         /* queries per cell, 0: all */
     size_t longest;       /* leaves out longer columns, 0: none */

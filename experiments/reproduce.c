@@ -22,16 +22,23 @@ const char *reproduce_usage(void)
            "  --data-dir DIR        where datasets are; default $BPCN_DATA_DIR, else the user's data folder,\n"
            "                        ~/.local/share/bayespcn\n"
            "  --datasets LIST       only these of cifar10,tiny-imagenet,fashion-mnist\n"
+           "  --rows GLOB           compute only the rows of the tables whose names match, such as 'bayespcn*'\n"
            "  --seeds N             default 1 (quick) or 3 (paper)\n"
            "  --longest T           leave out sequences longer than T\n"
            "  --limit-queries N     read back only N images per cell\n"
-           "  --pictures            put the pictures of the figures into the report; they show images\n"
-           "                        of the datasets\n"
+           "  --pictures            put the pictures of all figures into the report; they show images of the\n"
+           "                        datasets, and those of Fashion-MNIST are in it anyway\n"
            "  --report-only         compute nothing, write tables and report from the cells there are\n"
+           "  --stale               compute again the cells that are older than the code they depend on, or do\n"
+           "                        not say how old they are\n"
+           "  --check               compute some of the cells there are again, say how far they moved, and\n"
+           "                        write nothing; status 1 when one moved by more than rounding does\n"
+           "  --sample K            how many of them; default 5\n"
+           "  --seed S              which of them; default 0\n"
            "  --verbose             a line on stderr for every cell; default on a terminal\n"
            "\n"
            "Every cell is a row of DIR/cells.csv when it is finished and never computed again: a run that\n"
-           "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md, plots (with gnuplot),\n"
+           "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md,\n"
            "pictures, and report.html, which covers every experiment of the tier that has cells.\n";
 }
 
@@ -46,6 +53,11 @@ enum {
     OPT_LIMIT,
     OPT_PICTURES,
     OPT_REPORT,
+    OPT_ROWS,
+    OPT_STALE,
+    OPT_CHECK,
+    OPT_SAMPLE,
+    OPT_SEED,
     OPT_VERBOSE,
     OPT_HELP
 };
@@ -60,18 +72,28 @@ static const struct option options[] = {{"tier", required_argument, NULL, OPT_TI
                                         {"limit-queries", required_argument, NULL, OPT_LIMIT},
                                         {"pictures", no_argument, NULL, OPT_PICTURES},
                                         {"report-only", no_argument, NULL, OPT_REPORT},
+                                        {"rows", required_argument, NULL, OPT_ROWS},
+                                        {"stale", no_argument, NULL, OPT_STALE},
+                                        {"check", no_argument, NULL, OPT_CHECK},
+                                        {"sample", required_argument, NULL, OPT_SAMPLE},
+                                        {"seed", required_argument, NULL, OPT_SEED},
                                         {"verbose", no_argument, NULL, OPT_VERBOSE},
                                         {"help", no_argument, NULL, OPT_HELP},
                                         {NULL, 0, NULL, 0}};
 
-static int positive(const char *text, const char *what, size_t *value, struct failure *failure)
+static int whole(const char *text, const char *what, size_t least, size_t *value, struct failure *failure)
 {
     char *end;
     unsigned long number = strtoul(text, &end, 10);
-    if (end == text || *end != '\0' || number == 0 || number > 1000000 || text[0] == '-')
-        return failed(failure, "%s must be a whole number from 1 to 1000000, but is %s", what, text);
+    if (end == text || *end != '\0' || number < least || number > 1000000 || text[0] == '-')
+        return failed(failure, "%s must be a whole number from %zu to 1000000, but is %s", what, least, text);
     *value = number;
     return 0;
+}
+
+static int positive(const char *text, const char *what, size_t *value, struct failure *failure)
+{
+    return whole(text, what, 1, value, failure);
 }
 
 static int take_tier(struct reproduction *r, const char *text, struct failure *failure)
@@ -110,6 +132,19 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
     case OPT_REPORT:
         r->report_only = 1;
         return 0;
+    case OPT_ROWS:
+        r->request.rows = text;
+        return 0;
+    case OPT_STALE:
+        r->again = 1;
+        return 0;
+    case OPT_CHECK:
+        r->check = 1;
+        return 0;
+    case OPT_SAMPLE:
+        return positive(text, "--sample", &r->sample, failure);
+    case OPT_SEED:
+        return whole(text, "--seed", 0, &r->seed, failure);
     case OPT_VERBOSE:
         r->verbose = 1;
         return 0;
@@ -134,7 +169,7 @@ static void note_command(struct reproduction *r, int argc, char **argv)
 int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure)
 {
     int option, status = 0;
-    *r = (struct reproduction){.out = "results", .processes = 1, .verbose = isatty(STDERR_FILENO)};
+    *r = (struct reproduction){.out = "results", .processes = 1, .sample = 5, .verbose = isatty(STDERR_FILENO)};
     note_command(r, argc, argv);
     optind = 1;
     while (status == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -146,16 +181,20 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
         return failed(failure, "give the name of one experiment, or all; see bpcn reproduce --help");
     if (status == 0)
         r->request.experiment = argv[optind];
+    if (status == 0 && r->check && (r->report_only || r->again || r->pictures))
+        return failed(failure, "--check writes nothing: give it without --report-only, --stale and --pictures");
     return status;
 }
 
-int reproduce_prepare(struct reproduction *r, struct failure *failure)
+int reproduce_prepare(struct reproduction *r, const char *commit, struct failure *failure)
 {
     if (plan_create(&r->request, &r->plan, failure) != 0)
         return -1;
     if (job_list_create(&r->plan, r->out, r->data_dir, &r->list, failure) != 0)
         return -1;
     r->list.threads = r->processes > 1 ? 1 : 0;
+    ledger_made_by(r->list.ledger, commit);
+    r->list.again = r->again;
     r->list.pictures = r->pictures;
     r->list.verbose = r->verbose;
     return 0;
@@ -172,16 +211,12 @@ static int finish_report(const struct reproduction *r, const struct provenance *
 {
     struct plan_request request = r->request;
     struct plan all;
-    int drawn = 0;
     request.experiment = "all";
     request.datasets = NULL;
+    request.rows = NULL;
     if (plan_create(&request, &all, failure) != 0)
         return -1;
-    int status = draw_plots(&r->list, &all, &drawn, failure);
-    if (status == 0 && !drawn)
-        fputs("bpcn reproduce: gnuplot is not installed, so there are no plots\n", stderr);
-    if (status == 0)
-        status = write_report(&r->list, &all, p, r->pictures, failure);
+    int status = write_report(&r->list, &all, p, r->pictures, failure);
     plan_free(&all);
     return status;
 }

@@ -11,6 +11,10 @@ struct reproduction {
     int pictures; /* embed the figures' pictures, which show the datasets' images, in the report */
     int verbose;
     int report_only;
+    int check;     /* compute a sample of the cells there are again, and write nothing */
+    int again;     /* cells that are not fresh are computed again */
+    size_t sample; /* of the check */
+    size_t seed;
     char command[512];
     struct plan plan;
     struct job_list list;
@@ -22,8 +26,8 @@ const char *reproduce_usage(void);
 /* 0: go on; 1: help was wanted; -1: failed. argv[0] is "reproduce". */
 int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure);
 
-/* Makes the list of jobs; free in any case. */
-int reproduce_prepare(struct reproduction *r, struct failure *failure);
+/* Makes the list of jobs; free in any case. commit: of the program, see made.h. */
+int reproduce_prepare(struct reproduction *r, const char *commit, struct failure *failure);
 void reproduce_free(struct reproduction *r);
 
 /* Writes CSV, Markdown, plots and the report from the cells that are there. */

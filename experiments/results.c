@@ -3,6 +3,7 @@
 
 #include "bayespcn.h"
 #include "formats.h"
+#include "paper_figures.h"
 
 #include <errno.h>
 #include <math.h>
@@ -40,9 +41,9 @@ void figure_text(const struct figure *f, char *text, size_t room)
     if (f->seeds == 0)
         snprintf(text, room, "–");
     else if (isnan(f->deviation))
-        snprintf(text, room, "%.4f", f->mean);
+        snprintf(text, room, "%.4f%s", f->mean, f->stale > 0 ? "°" : "");
     else
-        snprintf(text, room, "%.4f ± %.4f", f->mean, f->deviation);
+        snprintf(text, room, "%.4f ± %.4f%s", f->mean, f->deviation, f->stale > 0 ? "°" : "");
 }
 
 void paper_text(const struct figure *f, char *text, size_t room)
@@ -77,23 +78,29 @@ const char *experiment_text(const char *experiment)
         {"equal-memory", "Not in the paper: the same number of bytes spent on a memory, or on the latest images kept "
                          "as they are (float32 or one byte per entry) and searched for the nearest."},
         {"shards", "Not in the paper: the rows shared out among several networks, a query answered by the one that "
-                   "explains it best. At one row a unit narrower networks are ahead throughout: what is left of noise "
-                   "is its part in the span of what one network holds. With more rows than units networks of 128 "
-                   "units and more are ahead of narrow ones where noise or scattered pixels are to be mended, because "
-                   "their rows share one basis, but not where most of the image is missing on one side. Then a whole "
-                   "collection in hundreds of networks, and a stream through a window of them."}};
+                   "explains it best: by the width of the networks at one, two and four rows a unit; a whole "
+                   "collection in hundreds of them; and a stream through a window of them."}};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         if (strcmp(texts[k][0], experiment) == 0)
             return texts[k][1];
     return "";
 }
 
-const char *comparison_text(const struct plan *plan)
+const char *slip_text(const struct table *t)
 {
-    return plan->tier != TIER_PAPER
-               ? ""
-               : " Rows of the paper's objective and of GPCN offline: at most 128 images, spread evenly over those "
-                 "written. Rows of GPCN offline: the first seed.";
+    for (size_t r = 0; r < t->rows; r++) {
+        const char *slip = paper_slip(t->row[r].paper_table, t->dataset, task_word(&t->task), t->row[r].paper_row);
+        if (slip != NULL)
+            return slip;
+    }
+    return "";
+}
+
+const char *marks_text(void)
+{
+    return "▼ is below the paper's figure, ▲ above it, each by more than the two standard deviations together and what "
+           "the paper's four digits hide; a figure without a mark is the same. ° is stale: of an unknown commit, or "
+           "older than the last change of what it depends on.";
 }
 
 const char *const *figure_measures(enum cell_kind kind)
@@ -216,7 +223,7 @@ static void markdown_cell(FILE *file, const struct figure *f, int with_paper)
     char ours[64], paper[64];
     figure_text(f, ours, sizeof ours);
     paper_text(f, paper, sizeof paper);
-    fprintf(file, " %s%s", ours, f->worse ? " ▲" : "");
+    fprintf(file, " %s%s", ours, f->relation == ABOVE ? " ▲" : f->relation == BELOW ? " ▼" : "");
     if (with_paper && !isnan(f->paper))
         fprintf(file, " (paper %s)", paper);
     fputs(" |", file);
@@ -252,10 +259,12 @@ static void markdown_table(FILE *file, const struct job_list *list, const struct
             markdown_rows(file, list, plan, t, r, measures[m], suffix);
         }
     }
+    if (*slip_text(t) != '\0')
+        fprintf(file, "\n%s\n", slip_text(t));
 }
 
-/* The cells that are worse than the paper's, and why. */
-static void markdown_worse(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment)
+/* The figures of the memory that are above the paper's, and what was measured there. */
+static void markdown_above(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment)
 {
     size_t found = 0;
     for (size_t k = 0; k < plan->tables; k++)
@@ -263,13 +272,48 @@ static void markdown_worse(FILE *file, const struct job_list *list, const struct
             for (size_t c = 0; c < plan->table[k].columns; c++) {
                 const struct table *t = &plan->table[k];
                 struct figure f = figure_of(list, plan, t, r, c, "mse");
-                if (strcmp(t->experiment, experiment) != 0 || !f.worse)
+                char reason[1024];
+                if (strcmp(t->experiment, experiment) != 0 || f.relation != ABOVE ||
+                    role_of(&t->row[r]) == ROLE_OPPONENT)
                     continue;
                 if (found++ == 0)
-                    fputs("\n## Worse than the paper by more than its deviation and 10 % (▲)\n\n", file);
+                    fputs("\n## The memory above the paper's figure\n\n", file);
+                reason_text(list, plan, t, r, c, reason, sizeof reason);
                 fprintf(file, "- %s, %s, %zu images: %.4f against %.4f. %s\n", t->title, t->row[r].label, t->lengths[c],
-                        f.mean, f.paper, why_worse(t, &t->row[r], figure_of(list, plan, t, r, c, "above_stored").mean));
+                        f.mean, f.paper, reason);
             }
+}
+
+/* How each row was made: once for each label. */
+static void markdown_captions(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment)
+{
+    fputs("\n## How the rows were made\n\n", file);
+    for (size_t k = 0; k < plan->tables; k++)
+        for (size_t r = 0; r < plan->table[k].rows; r++) {
+            const struct row *row = &plan->table[k].row[r];
+            char caption[400];
+            if (strcmp(plan->table[k].experiment, experiment) != 0 || !first_of_label(plan, k, r))
+                continue;
+            struct facts facts = facts_of(list, plan, experiment, NULL, row->label);
+            if (facts.cells == 0)
+                continue;
+            row_caption(row, &facts, caption, sizeof caption);
+            fprintf(file, "- %s: %s\n", row->label, caption);
+        }
+}
+
+static void markdown_makers(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment)
+{
+    struct maker maker[32];
+    size_t makers = makers_of(list, plan, experiment, maker, 32);
+    struct facts facts = facts_of(list, plan, experiment, NULL, NULL);
+    char stale[256];
+    stale_text(&facts, stale, sizeof stale);
+    fprintf(file, "\n%s\n\n", stale);
+    for (size_t m = 0; m < makers; m++)
+        if (maker[m].made.commit[0] != '\0')
+            fprintf(file, "- %zu cells of commit %s: %s kernels, %s, %s\n", maker[m].cells, maker[m].made.commit,
+                    maker[m].made.kernels, maker[m].made.cpu, maker[m].made.date);
 }
 
 int write_markdown(const struct job_list *list, const struct plan *plan, const char *experiment,
@@ -287,11 +331,13 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
     for (size_t k = 0; k < plan->tables && !shards; k++)
         if (strcmp(plan->table[k].experiment, experiment) == 0 && table_there(list, plan, &plan->table[k]))
             markdown_table(file, list, plan, &plan->table[k]);
-    markdown_worse(file, list, plan, experiment);
+    markdown_above(file, list, plan, experiment);
+    markdown_captions(file, list, plan, experiment);
+    markdown_makers(file, list, plan, experiment);
     fprintf(file,
             "\n---\nMade by `%s` with bayespcn %s on %s, %s; %.2f hours of computing. Mean ± standard deviation "
-            "over seeds.%s\n",
+            "(of n - 1) over seeds. %s\n",
             p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600,
-            comparison_text(plan));
+            marks_text());
     return close_output(file, name, failure);
 }

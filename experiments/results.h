@@ -2,7 +2,7 @@
 #ifndef EXPERIMENTS_RESULTS_H
 #define EXPERIMENTS_RESULTS_H
 
-#include "summary.h"
+#include "caption.h"
 
 #include <stdio.h>
 
@@ -17,14 +17,18 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
 /* The tables of shards.md. */
 void shards_markdown(FILE *file, const struct job_list *list, const struct plan *plan);
 
-/* OUT/plots/NAME.svg for every table of the plan that has cells. Without gnuplot, none, and *drawn is 0. */
-int draw_plots(const struct job_list *list, const struct plan *plan, int *drawn, struct failure *failure);
+/* Charts of an experiment on a dataset, into the page. */
+int draw_curves(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment,
+                const char *dataset, struct failure *failure);
+
+/* OUT/name, a Markdown file of this folder's, into the page; 0 when it is not there. */
+int markdown_html(FILE *file, const struct job_list *list, const char *name);
 
 /* OUT/report.html, self-contained. pictures: embed those of the figures, which show the datasets' images. */
 int write_report(const struct job_list *list, const struct plan *plan, const struct provenance *provenance,
                  int pictures, struct failure *failure);
 
-/* A figure as text: "0.0049 ± 0.0001", or "-" when there is none. */
+/* A figure as text: "0.0049 ± 0.0001", with ° where some of its cells are stale, or "–" when there is none. */
 void figure_text(const struct figure *figure, char *text, size_t room);
 void paper_text(const struct figure *figure, char *text, size_t room);
 
@@ -33,14 +37,14 @@ int check_output(const struct job_list *list, const char *name, struct failure *
 FILE *open_output(const struct job_list *list, const char *name, struct failure *failure);
 int close_output(FILE *file, const char *name, struct failure *failure);
 
-/* The file name of a table's plot without suffix, such as "recall-cifar10-white0.2"; -1 when it has none. */
-int plot_name(const struct table *table, char *name, size_t room);
-
 /* What an experiment shows, in a sentence or two. */
 const char *experiment_text(const char *experiment);
 
-/* How much of the paper's objective the tier computes: a sentence, or "". */
-const char *comparison_text(const struct plan *plan);
+/* What is wrong with the paper's figures of a table, in sentences; "": nothing that is known. */
+const char *slip_text(const struct table *table);
+
+/* What the marks of figures mean. */
+const char *marks_text(void);
 
 /* The numbers that the cells of a figure hold, by name, NULL-terminated; NULL for tables of recalls. */
 const char *const *figure_measures(enum cell_kind kind);

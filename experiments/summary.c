@@ -9,15 +9,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *task_word(const struct task *task)
+const char *task_word(const struct task *task)
 {
     return task->kind == TASK_WHITE ? "white" : task->kind == TASK_DROP ? "drop" : "mask";
 }
 
-/* Rounded as the paper rounds. */
-static double four_digits(double x)
+enum relation relation_of(double ours, double deviation, double paper, double paper_deviation)
 {
-    return round(x * 1e4) / 1e4;
+    if (isnan(ours) || isnan(paper))
+        return NOT_COMPARED;
+    /* half a unit of the last digit for the paper's figure, and for its deviation */
+    double spread = 0.5e-4 + 1e-12;
+    spread += isnan(deviation) ? 0 : deviation;
+    spread += isnan(paper_deviation) ? 0 : paper_deviation + 0.5e-4;
+    return fabs(ours - paper) <= spread ? SAME : ours < paper ? BELOW : ABOVE;
 }
 
 static void compare(const struct plan *plan, const struct table *t, size_t row, size_t column, const char *measure,
@@ -29,31 +34,40 @@ static void compare(const struct plan *plan, const struct table *t, size_t row, 
         return;
     paper_figure(r->paper_table, t->dataset, task_word(&t->task), r->paper_row, t->lengths[column], &f->paper,
                  &f->paper_deviation);
-    double spread = isnan(f->paper_deviation) ? 0 : f->paper_deviation;
-    f->worse = f->seeds > 0 && four_digits(f->mean) > 1.1 * f->paper + spread + 1e-9;
+    if (paper_slip(r->paper_table, t->dataset, task_word(&t->task), r->paper_row) == NULL)
+        f->relation = relation_of(f->mean, f->deviation, f->paper, f->paper_deviation);
 }
 
 struct figure figure_of(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
                         size_t column, const char *measure)
 {
     struct figure f = {.mean = NAN, .deviation = NAN};
-    double sum = 0, squares = 0;
+    double mean = 0, squares = 0; /* of the distances from the mean, both so far */
     for (size_t seed = 0; seed < plan->seeds; seed++) {
         struct cell cell;
         struct record record;
         if (!plan_cell(plan, t, row, column, seed, &cell) || !cell_load(list, &cell, &record))
             continue;
-        double value = record_get(&record, measure);
-        sum += value;
-        squares += value * value;
-        f.seeds++;
+        double value = record_get(&record, measure), step = value - mean;
+        mean += step / (double)++f.seeds;
+        squares += step * (value - mean);
+        f.stale += cell_freshness(list, &cell, NULL) != FRESH;
     }
     if (f.seeds > 0)
-        f.mean = sum / (double)f.seeds;
+        f.mean = mean;
     if (f.seeds > 1)
-        f.deviation = sqrt(fmax(0, squares / (double)f.seeds - f.mean * f.mean));
+        f.deviation = sqrt(squares / (double)(f.seeds - 1));
     compare(plan, t, row, column, measure, &f);
     return f;
+}
+
+enum role role_of(const struct row *r)
+{
+    if (r->spec.kind != METHOD_BAYESPCN)
+        return ROLE_OPPONENT;
+    if (r->spec.minimizer == BPCN_ADAM)
+        return ROLE_PAPER;
+    return r->objective == BPCN_OBJECTIVE_PAPER ? ROLE_OBJECTIVE : ROLE_OURS;
 }
 
 int table_there(const struct job_list *list, const struct plan *plan, const struct table *t)
@@ -92,51 +106,6 @@ double experiment_seconds(const struct job_list *list, const struct plan *plan, 
             }
     }
     return seconds;
-}
-
-const char *why_worse(const struct table *t, const struct row *r, double missed)
-{
-    switch (r->spec.kind) {
-    case METHOD_MHN:
-        return r->spec.metric == MHN_DOT
-                   ? "The paper's row is reproduced by the Euclidean metric; by dot product, bright images win "
-                     "whatever the query."
-                   : "The paper does not say for how long it recalls, and its two tables fit different rates.";
-    case METHOD_GPCN_OFFLINE:
-    case METHOD_GPCN_ONLINE:
-        return "The paper shows the best of several widths and activations; here the network has one width and GELU.";
-    case METHOD_BAYESPCN:
-        if (missed > 0.01)
-            return "More than one read in a hundred ends above the energy of the code that was written: the search "
-                   "misses it.";
-        if (t->task.kind == TASK_WHITE && strcmp(r->paper_table, "recall") == 0)
-            return "The paper shows the best of several activations, widths and particle counts, for white noise "
-                   "ReLU at the shorter lengths; here it is GELU with one particle throughout.";
-        return r->objective == BPCN_OBJECTIVE_PAPER
-                   ? "The optimum of the paper's objective is not its smallest error: the paper's Adam stops halfway, "
-                     "nearer to the stored image; here the optimum is reached."
-                   : "Here the optimum of the objective is reached, which is not always the smallest error.";
-    default:
-        return "The corruptions are drawn anew.";
-    }
-}
-
-/* "model name : ..." of the first processor, without repeated blanks. */
-static void processor_name(char *name, size_t room)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    snprintf(name, room, "unknown processor");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(name, room, "%.100s", colon + 1 + strspn(colon + 1, " "));
-        break;
-    }
-    if (file != NULL)
-        fclose(file);
 }
 
 void provenance_fill(struct provenance *p, const char *command)

@@ -4,26 +4,42 @@
 
 #include "job.h"
 
+/* Where a figure is, seen from the paper's: the same when they differ by no more than the two deviations together and
+   what the paper's four digits hide. Sums of two deviations over three seeds are some two standard errors of the
+   difference of the means. */
+enum relation { NOT_COMPARED, SAME, BELOW, ABOVE };
+
 struct figure {
     size_t seeds;                  /* cells found; 0: the figure is not there */
-    double mean, deviation;        /* over the seeds; deviation is NaN for one seed */
+    size_t stale;                  /* of them not fresh */
+    double mean, deviation;        /* over the seeds; deviation, of n - 1, is NaN for one seed */
     double paper, paper_deviation; /* NaN: the paper has none */
-    int worse;                     /* by more than the paper's deviation plus 10 % */
+    enum relation relation;
 };
 
 /* The figure in a table's place; measure: any name that records have. */
 struct figure figure_of(const struct job_list *list, const struct plan *plan, const struct table *table, size_t row,
                         size_t column, const char *measure);
 
+enum relation relation_of(double ours, double deviation, double paper, double paper_deviation);
+
+/* "white", "drop" or "mask", as the paper's figures have it. */
+const char *task_word(const struct task *task);
+
+/* Whose row it is. */
+enum role {
+    ROLE_OURS,      /* the memory as this library has it */
+    ROLE_OBJECTIVE, /* the memory, the paper's objective, our minimiser */
+    ROLE_PAPER,     /* the memory as the paper has it, its minimiser too */
+    ROLE_OPPONENT,
+};
+enum role role_of(const struct row *row);
+
 /* Whether any cell of the table is there. */
 int table_there(const struct job_list *list, const struct plan *plan, const struct table *table);
 
 /* Seconds spent on the cells of one experiment, each write counted once. */
 double experiment_seconds(const struct job_list *list, const struct plan *plan, const char *experiment);
-
-/* Why a row may be worse than the paper's, `missed` of its reads having ended above the code that was written: one
-   sentence. */
-const char *why_worse(const struct table *table, const struct row *row, double missed);
 
 /* How the results were made. */
 struct provenance {

@@ -93,6 +93,8 @@ BPCN_API const char *bpcn_error(void);
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 #define BPCN_MAX_SURPRISES 65536
 #define BPCN_MAX_VIEWS 64
+#define BPCN_MAX_NAMES 65536
+#define BPCN_MAX_NAME 63 /* bytes of one name */
 
 typedef enum bpcn_activation {
     BPCN_GELU = 0, /* x Phi(x), exact */
@@ -168,6 +170,9 @@ typedef struct bpcn_options {
                                        average over views: not one row that was written, but what rows like this one
                                        have; nothing is said of whether it was written. All shards begin at
                                        once; when_full must be BPCN_BLUR */
+    size_t names;                   /* of how many of the latest named rows the names are kept, see bpcn_memory_write;
+                                       0 (default) .. BPCN_MAX_NAMES. 216 bytes each and 4 for every unit of layer 1, or
+                                       for every entry of a row where those are fewer, or where there are views */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -211,6 +216,8 @@ typedef struct bpcn_stats {
     size_t shards;              /* begun so far */
     size_t open_shard;          /* the one begun last */
     size_t surprises;           /* kept so far, of options.surprises: see bpcn_memory_typicality */
+    size_t names;               /* kept so far, of options.names */
+    size_t name_bytes;          /* of `bytes`, those for names */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
@@ -260,6 +267,8 @@ typedef struct bpcn_write_info {
     float *codes;         /* in: NULL, or room for the codes [n x particles x code_dim] */
     size_t written;       /* out: rows that are in the memory now, also after a failure */
     uint64_t evaluations; /* out: of all rows */
+    const char *const *names; /* in: NULL, or the names of the n rows, of which each may be NULL: none. Where none
+                                 are kept (options.names is 0) they are passed over */
 } bpcn_write_info;
 
 BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
@@ -268,7 +277,12 @@ BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
    the first is written. known [n x dim], nonzero where an entry is known, or NULL: all is. What is not
    known of a row is never looked at, may be NaN, and what the memory predicts there stays (docs/MODEL.md); of
    a row with holes the energy counts known entries only. Something of every row must be known.
-   `info` may be NULL. */
+   `info` may be NULL.
+
+   A row may have a name: 1 to BPCN_MAX_NAME bytes of UTF-8 without control characters. The names of the latest
+   options.names rows that had one are kept with the memory, each written together with its row. A read says
+   which of them answered, and a row can be deleted by its name. Several rows may have the same name. A row that is
+   deleted, recycled or forgotten whole (beta 1) loses its name. */
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known,
                                        size_t n, bpcn_write_info *info);
 
@@ -277,6 +291,29 @@ BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, cons
    when that would leave a covariance indefinite: the memory does not hold the row. A row that was
    written with holes cannot be taken back. */
 BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* A row whose name is kept: 96 bytes in every version. */
+typedef struct bpcn_name {
+    char name[BPCN_MAX_NAME + 1]; /* ended by a zero */
+    uint64_t number;              /* of the row among those with names: greater for a later one */
+    uint64_t shard;               /* that it is in; with views, in the first */
+    unsigned char reserved[16];   /* 0 */
+} bpcn_name;
+
+/* The names that are kept: names [room], the oldest first; tells how many there are. names may be NULL when room is
+   0. */
+BPCN_API bpcn_status bpcn_memory_get_names(const bpcn_memory *memory, bpcn_name *names, size_t room, size_t *count);
+
+/* The one with this number, as a read gives it. BPCN_INVALID when there is none. */
+BPCN_API bpcn_status bpcn_memory_get_name(const bpcn_memory *memory, uint64_t number, bpcn_name *name);
+
+/* Takes back the latest row of this name, as bpcn_memory_delete does. BPCN_INVALID when there is none. The row is had
+   again from what is kept with its name and from the memory itself, and only exactly: rows of at most as many entries as
+   layer 1 has units always, and longer ones that the memory still recalls and whose entries are multiples of 1/255 from
+   -1 or from 0 on, as those of pictures are. Any other is BPCN_REFUSED, and must be given itself. */
+BPCN_API bpcn_status bpcn_memory_delete_name(bpcn_memory *memory, const char *name);
 
 /* ---- read --------------------------------------------------------------------------------- */
 
@@ -299,12 +336,17 @@ typedef struct bpcn_read_options {
     size_t shards;            /* that a query is read in at most, of those that could have it by a quick
                                  look at all; the likeliest answers, where familiarity counts for up to
                                  a nat. 0 (default): 4. As many as there are, or more: all, without
-                                 the look. Of every view: those where the row most likely belongs, 8 by
-                                 default */
+                                 the look. Of every view: those where the row most likely belongs, 16
+                                 by default */
     float *spread;            /* out: NULL (default), or room for n x dim: the standard deviation of every entry
                                  of the answers, 0 where the entry is known. What shards and views differ by, and
                                  the variance of each; of a memory without views the latter alone, which is too
                                  little for rows that were never written */
+    double *trace;            /* out: NULL (default), or room for n x trace_room: of every row the energies that its
+                                 search met, one an evaluation and in that order, in the shard that answers; NaN
+                                 after the last. Stages of a search add variances of their own, so it falls within
+                                 a stage. None with views or BPCN_OBJECTIVE_PAPER */
+    size_t trace_room;        /* evaluations of a row that are told of; those beyond are not */
 } bpcn_read_options;
 
 BPCN_API void bpcn_read_options_default(bpcn_read_options *options, size_t size);
@@ -326,7 +368,9 @@ typedef struct bpcn_read_info {
     bpcn_verdict verdict;       /* the familiarity in a word */
     double shard_density;       /* log_density in that shard alone: what shards are compared by */
     uint64_t known;             /* entries of the query that were known */
-    unsigned char reserved[32]; /* 0 */
+    uint64_t name;              /* of a bpcn_memory_read: number of the row that was recalled, if its name is kept
+                                   and the verdict is BPCN_KNOWN; 0: none, or it cannot be told which */
+    unsigned char reserved[24]; /* 0 */
 } bpcn_read_info;
 
 /* Recalls n queries. known [n x dim], nonzero where the query's entry can be trusted, or NULL for
@@ -503,6 +547,8 @@ typedef struct bpcn_file_info {
     uint64_t file_most;     /* bytes that the file never exceeds: with all shards begun, the log at its
                                longest, the longest note */
     uint64_t disk_most;     /* while the log is folded: that, and the new file beside it */
+    uint64_t torn_seal;     /* 1: one of the file's two seals is damaged, or a crash tore it. The other and the log say
+                               all there is to know, and the next change makes it anew; 0 from bpcn_file_inspect */
 } bpcn_file_info;
 
 /* About a file by its header alone, and the options of the memory in it. Either may be NULL. */

@@ -8,7 +8,8 @@
 static void obey(struct folder *folder, const struct order *order, struct trouble *trouble)
 {
     struct totals totals;
-    char *note;
+    char *note, name[NAME_ROOM];
+    size_t count;
     switch ((enum op)order->op) {
     case CREATE:
         note = room(BPCN_MAX_NOTE, 1);
@@ -23,10 +24,19 @@ static void obey(struct folder *folder, const struct order *order, struct troubl
         all_read(folder, order, NULL, NULL, NULL, NULL, trouble);
         break;
     case WRITE:
-        all_write(folder, order, NULL, NULL, NULL, NULL, trouble);
+        all_write(folder, order, NULL, NULL, NULL, NULL, NULL, trouble);
         break;
     case DELETE:
         all_delete(folder, NULL, trouble);
+        break;
+    case DELETE_NAME:
+        all_delete_name(folder, NULL, trouble);
+        break;
+    case NAME:
+        all_name(folder, order->shards, order->n, name, trouble);
+        break;
+    case NAMES:
+        free(all_names(folder, &count, trouble));
         break;
     case FORGET:
     case DISCOUNT:

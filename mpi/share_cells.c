@@ -6,6 +6,8 @@
  */
 #include "share_cells.h"
 
+#include "commit.h"
+
 #include <mpi.h>
 
 #include <stdio.h>
@@ -57,8 +59,10 @@ int share_cells(int argc, char **argv, int rank, int ranks, struct failure *fail
         fputs(reproduce_usage(), stdout);
     if (status != 0)
         return status;
+    if (r.check)
+        return failed(failure, "--check is of bpcn reproduce alone");
     r.processes = 2; /* several on one machine are likely: one thread each */
-    status = reproduce_prepare(&r, failure);
+    status = reproduce_prepare(&r, program_commit(), failure);
     MPI_Barrier(MPI_COMM_WORLD); /* nobody adds cells while somebody still counts them */
     if (rank > 0) {
         work(&r.list, status, failure);

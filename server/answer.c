@@ -5,6 +5,7 @@
 #include "filling.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,14 @@ static void put_reads(FILE *out, const struct job *job)
     putc(']', out);
 }
 
+static void put_trace(FILE *out, const double *trace)
+{
+    putc('[', out);
+    for (size_t k = 0; k < TRACE_MOST && !isnan(trace[k]); k++)
+        fprintf(out, "%s%.7g", k ? "," : "", trace[k]);
+    putc(']', out);
+}
+
 /* ---- whole answers */
 
 static FILE *begin(struct answer *a, const char *type)
@@ -131,6 +140,11 @@ static void rows_as_json(struct answer *a, const fmt_schema *schema, const struc
     if (job->spread != NULL) {
         fputs(",\n\"spread\":", out);
         put_rows(out, schema, job->answers, job->spread, job->rows, named);
+    }
+    for (size_t i = 0; job->trace != NULL && i < job->rows; i++) {
+        fputs(i ? "," : ",\n\"trace\":[", out);
+        put_trace(out, job->trace + i * TRACE_MOST);
+        fputs(i + 1 == job->rows ? "]" : "", out);
     }
     if (job->info != NULL) {
         fputs(",\n", out);
@@ -216,8 +230,9 @@ static void put_network(FILE *out, const bpcn_options *o)
 static void put_shards(FILE *out, const bpcn_options *o, const struct state *s)
 {
     static const char *const words[] = {"blur", "recycle", "refuse"};
-    fprintf(out, "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\",\"rows\":[",
-            o->shards, s->stats.shards, s->stats.open_shard, o->shard_rows, words[o->when_full]);
+    fprintf(out, "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\",\"views\":%zu,"
+                 "\"rows\":[",
+            o->shards, s->stats.shards, s->stats.open_shard, o->shard_rows, words[o->when_full], o->views);
     for (size_t k = 0; k < s->shards; k++)
         fprintf(out, "%s%" PRIu64, k ? "," : "", s->rows[k]);
     fputs("]},\n", out);

@@ -38,15 +38,16 @@ int body_option(struct body *b, const char *name, double value, struct refusal *
         const char *name;
         double least, most;
         bool counts; /* a whole number */
-    } options[] = {{"noise", 0, 1e6, false}, {"forget", 0, 1, false},  {"beta", 0, 1, false},  {"n", 1, 1e6, true},
-                   {"draw", 0, 9e15, true},  {"shards", 0, 1e6, true}, {"spread", 0, 1, true}, {"resize", 0, 1, true}};
+    } options[] = {{"noise", 0, 1e6, false}, {"forget", 0, 1, false}, {"beta", 0, 1, false},
+                   {"n", 1, 1e6, true},      {"draw", 0, 9e15, true}, {"shards", 0, 1e6, true},
+                   {"spread", 0, 1, true},   {"resize", 0, 1, true},  {"trace", 0, 1, true}};
     size_t k = 0;
     while (k < sizeof options / sizeof *options && strcmp(name, options[k].name) != 0)
         k++;
     if (k == sizeof options / sizeof *options)
         return refuse(why, 400, name,
                       "there is no such option; there are rows, noise, forget, beta, n, draw, shards, "
-                      "spread and resize");
+                      "spread, resize and trace");
     if (!(value >= options[k].least && value <= options[k].most) || (options[k].counts && value != floor(value)))
         return refuse(why, 400, name, "is not a %snumber from %g to %g", options[k].counts ? "whole " : "",
                       options[k].least, options[k].most);
@@ -72,8 +73,11 @@ int body_option(struct body *b, const char *name, double value, struct refusal *
     case 6:
         b->spread = value != 0;
         break;
-    default:
+    case 7:
         b->resize = value != 0;
+        break;
+    default:
+        b->trace = value != 0;
         break;
     }
     return 0;

@@ -33,6 +33,7 @@ struct body {
     uint64_t draw;       /* of samples */
     size_t shards;       /* to read in */
     bool spread, resize; /* tell how unsure the answer is; bring a picture to the memory's size */
+    bool trace;          /* tell how the energy fell */
 };
 
 void body_begin(struct body *body);

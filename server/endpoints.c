@@ -3,6 +3,7 @@
 
 #include "metrics.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,14 @@ extern const char _binary_server_page_html_start[], _binary_server_page_html_end
 extern const char _binary_server_openapi_json_start[], _binary_server_openapi_json_end[];
 
 /* ---- what they share */
+
+/* By the sentence: the library's own of a full disk, or what the operating system says of a quota and a limit. */
+static bool is_full_disk(const struct job *job)
+{
+    return job->status == BPCN_IO &&
+           (strstr(job->why, "the disk is full") != NULL || strstr(job->why, strerror(ENOSPC)) != NULL ||
+            strstr(job->why, strerror(EDQUOT)) != NULL || strstr(job->why, strerror(EFBIG)) != NULL);
+}
 
 /* What went wrong with a job. Sentences about files name them: those stay on this machine's side. */
 static int job_refusal(const struct request *r, const struct job *job, struct refusal *why)
@@ -23,6 +32,9 @@ static int job_refusal(const struct request *r, const struct job *job, struct re
     char where[64] = "";
     if (job->kind >= JOB_WRITE && job->rows > 1)
         snprintf(where, sizeof where, "rows[%zu]", job->done);
+    if (is_full_disk(job))
+        return refuse(why, 507, where, "the disk has no room for it%s",
+                      job->done > 0 ? ", and rows before this one may be in it" : "");
     if (code == 500 || job->why[0] == '\0' || strstr(job->why, r->house->file->path) != NULL)
         return refuse(why, code, where, "the memory's file failed; the server's log says why%s",
                       job->done > 0 ? ", and rows before this one may be in it" : "");
@@ -87,7 +99,9 @@ static int run_read(struct request *r)
     job.answers = malloc(job.rows * dim * sizeof *job.answers);
     job.spread = r->body.spread ? malloc(job.rows * dim * sizeof *job.spread) : NULL;
     job.info = malloc(job.rows * sizeof *job.info);
-    bool room = job.answers && job.info && (job.spread || !r->body.spread);
+    bool traces = r->body.trace && !memfile_is_folder(r->house->file->path);
+    job.trace = traces ? malloc(job.rows * TRACE_MOST * sizeof *job.trace) : NULL;
+    bool room = job.answers && job.info && (job.spread || !r->body.spread) && (job.trace || !traces);
     int failed = room ? run_job(r, &job) : no_room(r);
     if (!failed) {
         count_reads(r, &job);
@@ -95,6 +109,7 @@ static int run_read(struct request *r)
     }
     free(job.answers);
     free(job.spread);
+    free(job.trace);
     free(job.info);
     return failed;
 }

@@ -1,7 +1,6 @@
 /* Queues, turns and batches. */
 #include "engine.h"
 
-#include "asking.h"
 #include "parts.h"
 #include "preview.h"
 #include "progress.h"
@@ -14,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { ROWS_A_TURN = 8 }; /* of changes: a read waits for no more */
+
 struct queue {
     struct job *first, **last;
     size_t count;
@@ -24,17 +25,20 @@ struct engine {
     const struct settings *settings;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t arrived, finished;
+    pthread_cond_t arrived;
     struct queue looks, changes;
-    struct queue unsynced; /* changes that are made and wait to be on disk */
+    size_t syncing; /* changes that are made and wait to be on disk */
     bool stopping;
     int connections;
     struct state state;
+    uint64_t looked; /* jobs that were added to looks so far */
+    uint64_t made;   /* rows changed so far */
     /* the thread's own */
-    uint64_t made, measured; /* changes of the memory so far, and when its fullness was measured */
+    uint64_t measured; /* `made` when its fullness was measured */
     struct preview preview;
     size_t dim, room; /* rows that are read together */
     float *x, *answers, *spread;
+    double *trace;
     unsigned char *known;
     bpcn_read_info *info;
 };
@@ -65,7 +69,7 @@ static void queue_remove(struct queue *q, struct job *job)
 
 static size_t waiting(const struct engine *e)
 {
-    return e->looks.count + e->changes.count + e->unsynced.count;
+    return e->looks.count + e->changes.count + e->syncing;
 }
 
 static void fail(struct job *job, bpcn_status status, const char *why)
@@ -80,7 +84,8 @@ static void fail(struct job *job, bpcn_status status, const char *why)
 static bool goes_with(const struct job *a, const struct job *b)
 {
     return a->kind == b->kind && (a->known == NULL) == (b->known == NULL) && a->noise == b->noise &&
-           a->forgotten == b->forgotten && a->shards == b->shards && (a->spread == NULL) == (b->spread == NULL);
+           a->forgotten == b->forgotten && a->shards == b->shards && (a->spread == NULL) == (b->spread == NULL) &&
+           (a->trace == NULL) == (b->trace == NULL);
 }
 
 static size_t rows_left(const struct job *job)
@@ -123,7 +128,11 @@ static bpcn_status read_rows(struct engine *e, struct job *job, const float *x, 
 {
     const struct memfile *file = e->file;
     bpcn_status status = BPCN_OK;
-    struct asking how = {.noise = job->noise, .shards = job->shards, .score = job->kind == JOB_SCORE, .spread = spread};
+    struct asking how = {.noise = job->noise,
+                         .shards = job->shards,
+                         .score = job->kind == JOB_SCORE,
+                         .trace = job->trace != NULL ? e->trace : NULL,
+                         .spread = spread};
     if (job->forgotten > 0)
         file = preview_of(&e->preview, file, job->forgotten, e->made, &status, job->why, sizeof job->why);
     if (file == NULL)
@@ -161,6 +170,8 @@ static void hand_back(const struct engine *e, struct job *job, size_t at, size_t
         memcpy(job->answers + job->done * e->dim, e->answers + at * e->dim, n * e->dim * sizeof *e->answers);
     if (job->spread != NULL)
         memcpy(job->spread + job->done * e->dim, e->spread + at * e->dim, n * e->dim * sizeof *e->spread);
+    if (job->trace != NULL)
+        memcpy(job->trace + job->done * TRACE_MOST, e->trace + at * TRACE_MOST, n * TRACE_MOST * sizeof *e->trace);
     memcpy(job->info + job->done, e->info + at, n * sizeof *e->info);
     job->done += n;
 }
@@ -215,6 +226,7 @@ static void look(struct engine *e)
     s.shards = s.rows != NULL ? options.shards : 0;
     pthread_mutex_lock(&e->lock);
     s.batches = e->state.batches;
+    s.changes_waited = e->state.changes_waited;
     free(e->state.rows);
     e->state = s;
     pthread_mutex_unlock(&e->lock);
@@ -238,9 +250,8 @@ static void change_a_little(struct engine *e, struct job *job)
     const unsigned char *known = job->known ? job->known + at : NULL;
     if (known != NULL && memchr(known, 0, e->dim) == NULL)
         known = NULL;
-    e->made++;
     if (job->kind == JOB_WRITE)
-        job->status = trials_write(e->file, job->x + at, known, 1, &job->became[job->done], &written);
+        job->status = trials_write(e->file, job->x + at, known, 1, NULL, &job->became[job->done], &written);
     else if (job->kind == JOB_DELETE)
         job->status = memfile_delete(e->file, job->x + at);
     else
@@ -258,15 +269,15 @@ static bool is_complete(const struct job *job)
     return job->status != BPCN_OK || job->done >= job->rows;
 }
 
-static void finish(struct engine *e, struct queue *q, struct job *job)
+static void finish(struct queue *q, struct job *job)
 {
     queue_remove(q, job);
     job->finished = true;
-    pthread_cond_broadcast(&e->finished);
+    pthread_cond_signal(&job->is_finished);
 }
 
 /* These are called, and return, with the lock held. */
-static void turn_of_looks(struct engine *e)
+static void look_at_some(struct engine *e)
 {
     enum { JOBS_MOST = 1024 };
     struct job *jobs[JOBS_MOST];
@@ -285,41 +296,52 @@ static void turn_of_looks(struct engine *e)
     pthread_mutex_lock(&e->lock);
     for (size_t i = 0; i < count; i++)
         if (is_complete(jobs[i]))
-            finish(e, &e->looks, jobs[i]);
+            finish(&e->looks, jobs[i]);
 }
 
-/* Several changes share a sync: one that waits for it waits until nothing else is to be changed, others are as many as
-   a sync is worth, or it has waited for 20 ms. */
-static bool sync_is_due(const struct engine *e)
+/* All that wait when the turn begins, so that none of them waits for another turn of changes. */
+static void turn_of_looks(struct engine *e)
 {
-    enum { TOGETHER = 32 };
-    return e->unsynced.first != NULL && (e->changes.first == NULL || e->unsynced.count >= TOGETHER ||
-                                         seconds_now() - e->unsynced.first->arrived > 0.02);
+    uint64_t before = e->looked;
+    for (const struct job *j = e->looks.first; j != NULL; j = j->next)
+        if (e->made - j->made_before > e->state.changes_waited)
+            e->state.changes_waited = e->made - j->made_before;
+    while (e->looks.first != NULL && e->looks.first->number < before)
+        look_at_some(e);
 }
 
-static void turn_of_sync(struct engine *e)
+/* Rows of the changes that wait, one after the other, as many as a turn has; then one sync for all of them, after which
+   those that are complete are answered. A forgetting is a turn of its own: it takes as long as the memory is large. */
+static void turn_of_changes(struct engine *e)
 {
+    struct queue made = {.last = &made.first};
+    for (size_t rows = 0; e->changes.first != NULL && rows < ROWS_A_TURN; rows++) {
+        struct job *job = e->changes.first;
+        if (job->kind == JOB_FORGET && rows > 0)
+            break;
+        e->made++;
+        pthread_mutex_unlock(&e->lock);
+        change_a_little(e, job);
+        pthread_mutex_lock(&e->lock);
+        if (is_complete(job)) {
+            queue_remove(&e->changes, job);
+            queue_add(&made, job);
+            e->syncing = made.count;
+        }
+        if (job->kind == JOB_FORGET)
+            break;
+    }
+    if (made.first == NULL)
+        return;
     pthread_mutex_unlock(&e->lock);
     bool failed = memfile_sync(e->file) != 0;
     pthread_mutex_lock(&e->lock);
-    while (e->unsynced.first != NULL) {
+    while (made.first != NULL) {
         if (failed)
-            fail(e->unsynced.first, BPCN_IO, memfile_why(e->file));
-        finish(e, &e->unsynced, e->unsynced.first);
+            fail(made.first, BPCN_IO, memfile_why(e->file));
+        finish(&made, made.first);
     }
-}
-
-static void turn_of_changes(struct engine *e)
-{
-    struct job *job = e->changes.first;
-    pthread_mutex_unlock(&e->lock);
-    change_a_little(e, job);
-    pthread_mutex_lock(&e->lock);
-    if (!is_complete(job))
-        return;
-    queue_remove(&e->changes, job);
-    job->arrived = seconds_now();
-    queue_add(&e->unsynced, job);
+    e->syncing = 0;
 }
 
 static void *engine_thread(void *arg)
@@ -333,9 +355,7 @@ static void *engine_thread(void *arg)
             break;
         if (e->looks.first != NULL)
             turn_of_looks(e);
-        if (sync_is_due(e))
-            turn_of_sync(e);
-        else if (e->changes.first != NULL)
+        if (e->changes.first != NULL)
             turn_of_changes(e);
     }
     pthread_mutex_unlock(&e->lock);
@@ -350,6 +370,7 @@ static void engine_free(struct engine *e)
     free(e->x);
     free(e->answers);
     free(e->spread);
+    free(e->trace);
     free(e->known);
     free(e->info);
     free(e->state.rows);
@@ -366,20 +387,19 @@ struct engine *engine_start(struct memfile *file, const struct settings *setting
     e->room = settings->batch;
     e->looks.last = &e->looks.first;
     e->changes.last = &e->changes.first;
-    e->unsynced.last = &e->unsynced.first;
     e->x = calloc(e->room * e->dim, sizeof *e->x);
     e->answers = calloc(e->room * e->dim, sizeof *e->answers);
     e->spread = calloc(e->room * e->dim, sizeof *e->spread);
+    e->trace = calloc(e->room * TRACE_MOST, sizeof *e->trace);
     e->known = calloc(e->room * e->dim, 1);
     e->info = calloc(e->room, sizeof *e->info);
     pthread_mutex_init(&e->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&e->arrived, &clock);
-    pthread_cond_init(&e->finished, NULL);
     pthread_condattr_destroy(&clock);
     look(e);
-    if (e->x && e->answers && e->spread && e->known && e->info &&
+    if (e->x && e->answers && e->spread && e->trace && e->known && e->info &&
         pthread_create(&e->thread, NULL, engine_thread, e) == 0)
         return e;
     engine_free(e);
@@ -397,10 +417,15 @@ enum engine_answer engine_do(struct engine *e, struct job *job)
         answer = ENGINE_FULL;
     } else {
         job->arrived = seconds_now();
+        job->made_before = e->made;
+        job->number = e->looked;
+        e->looked += q == &e->looks;
+        pthread_cond_init(&job->is_finished, NULL);
         queue_add(q, job);
         pthread_cond_signal(&e->arrived);
         while (!job->finished)
-            pthread_cond_wait(&e->finished, &e->lock);
+            pthread_cond_wait(&job->is_finished, &e->lock);
+        pthread_cond_destroy(&job->is_finished);
     }
     pthread_mutex_unlock(&e->lock);
     return answer;
@@ -438,6 +463,5 @@ void engine_stop(struct engine *e)
     pthread_join(e->thread, NULL);
     pthread_mutex_destroy(&e->lock);
     pthread_cond_destroy(&e->arrived);
-    pthread_cond_destroy(&e->finished);
     engine_free(e);
 }

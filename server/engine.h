@@ -1,13 +1,17 @@
 /*
  * The one thread that touches the memory. Requests wait in two queues, those that look and those that change; the
- * thread takes turns: all that can be read together, then one row of the first change. So a read waits for one row's
- * write or a sync at most, besides the reads before it; a change is durable before it is answered, several by one sync.
+ * thread takes turns: the looks that wait, in batches of those that go together, then a few rows of the changes that
+ * wait, and one sync. So a look waits for one such turn at most, besides the looks before it, and a change is durable
+ * before it is answered.
  */
 #ifndef BPCN_SERVER_ENGINE_H
 #define BPCN_SERVER_ENGINE_H
 
+#include "asking.h"
 #include "memfile.h"
 #include "settings.h"
+
+#include <pthread.h>
 
 enum job_kind {
     JOB_READ,
@@ -32,6 +36,7 @@ struct job {
     /* out; room of the caller's, NULL where it is not wanted */
     float *answers;         /* [rows x dim] */
     float *spread;          /* [rows x dim] */
+    double *trace;          /* [rows x TRACE_MOST] of reads in a memory of one file */
     bpcn_read_info *info;   /* [rows] of reads and scores */
     double *typicality;     /* [rows] of scores; -1: cannot be told of a folder */
     bpcn_write_row *became; /* [rows] of writes */
@@ -39,8 +44,11 @@ struct job {
     bpcn_status status;
     char why[512]; /* the library's sentence */
     /* the engine's */
-    double arrived; /* in seconds; of changes that are made: when they were */
+    double arrived;       /* in seconds */
+    uint64_t number;      /* of looks, by their arrival */
+    uint64_t made_before; /* rows that had been changed then */
     bool finished;
+    pthread_cond_t is_finished;
     struct job *next;
 };
 
@@ -48,10 +56,11 @@ struct job {
 struct state {
     bpcn_stats stats;
     double fullness;
-    size_t shards;    /* of rows */
-    uint64_t *rows;   /* [shards] written to each */
-    uint64_t batches; /* of reads so far */
-    size_t waiting;   /* jobs */
+    size_t shards;           /* of rows */
+    uint64_t *rows;          /* [shards] written to each */
+    uint64_t batches;        /* of reads so far */
+    uint64_t changes_waited; /* rows changed while a look waited, at most */
+    size_t waiting;          /* jobs */
 };
 
 struct engine;

@@ -117,6 +117,7 @@ char *metrics_text(const struct state *s, size_t *size)
             "# TYPE bpcn_batches_total counter\nbpcn_batches_total %" PRIu64 "\n",
             s->batches);
     put_gauge(out, "bpcn_queue", "Requests that wait or are worked on.", (double)s->waiting);
+    put_gauge(out, "bpcn_changes_waited_for", "Rows changed while a read waited, at most.", (double)s->changes_waited);
     put_gauge(out, "bpcn_memory_writes", "Rows written since the memory was made.", (double)s->stats.writes);
     put_gauge(out, "bpcn_memory_fullness", "From 0 to 1.", s->fullness < 0 ? 0 : s->fullness);
     put_gauge(out, "bpcn_memory_bytes", "Of the memory itself.", (double)s->stats.bytes);

@@ -98,6 +98,20 @@ bpcn_status write_row(bpcn_memory *memory, uint64_t i)
     return bpcn_memory_write(memory, row, NULL, 1, NULL);
 }
 
+bpcn_status write_named(bpcn_memory *memory, uint64_t i)
+{
+    float row[64];
+    char name[32];
+    const char *names[] = {name};
+    bpcn_write_info info;
+    REQUIRE(memory->contents.options.dim <= 64);
+    make_row(i, memory->contents.options.dim, row);
+    snprintf(name, sizeof name, "row %llu", (unsigned long long)i);
+    bpcn_write_info_default(&info, sizeof info);
+    info.names = names;
+    return bpcn_memory_write(memory, row, NULL, 1, &info);
+}
+
 bpcn_status write_holes(bpcn_memory *memory, uint64_t i)
 {
     float row[64];
@@ -189,6 +203,8 @@ uint32_t state_sum(const bpcn_memory *memory)
     sum = crc32c(sum, c->rows, c->count * sizeof *c->rows);
     sum = crc32c(sum, c->begun, c->count * sizeof *c->begun);
     sum = crc32c(sum, c->surprises.row, c->surprises.count * sizeof *c->surprises.row);
+    if (c->names.count > 0)
+        sum = crc32c(sum, c->names.slot, c->names.count * c->names.each);
     for (size_t k = 0; k < c->count; k++)
         sum = shard_sum(sum, c->shard[k]);
     return sum;

@@ -40,6 +40,9 @@ void make_row(uint64_t i, size_t dim, float *row);
 /* Writes row number i. */
 bpcn_status write_row(bpcn_memory *memory, uint64_t i);
 
+/* The same with the name "row i". */
+bpcn_status write_named(bpcn_memory *memory, uint64_t i);
+
 /* The same with holes, which are a function of its number too. */
 bpcn_status write_holes(bpcn_memory *memory, uint64_t i);
 

@@ -29,7 +29,7 @@ static unsigned char sealed[SEALS * SEAL_BYTES]; /* the seals of the file, had i
 
 /* A file with a note, two particles and six records of every kind. Of the session with shards: with two of them in the
    snapshot, and a third that begins in the log. Of the one with surprises: five are in the snapshot, of twelve rows.
-   With holes: they are in the first record's row. */
+   With holes: they are in the first record's row. With names: those of three rows are in the snapshot. */
 static void make_good(unsigned long session, int holes)
 {
     session_choose(session);
@@ -44,7 +44,7 @@ static void make_good(unsigned long session, int holes)
     how.threads = 1;
     REQUIRE(memory_open(&quick, scratch("good"), &how, &memory) == BPCN_OK);
     for (uint64_t i = 0; i < (session == 0 ? 1 : session == 1 ? 3 : 12); i++)
-        REQUIRE((holes ? write_holes : write_row)(memory, 100 + i) == BPCN_OK);
+        REQUIRE((session == 4 ? write_named : holes ? write_holes : write_row)(memory, 100 + i) == BPCN_OK);
     REQUIRE(bpcn_memory_set_note(memory, "a note to keep", 14) == BPCN_OK);
     REQUIRE(bpcn_memory_checkpoint(memory) == BPCN_OK);
     for (size_t i = 0; i < STEPS; i++) {
@@ -58,6 +58,7 @@ static void make_good(unsigned long session, int holes)
                              : i == 3          ? write_together(memory, rows, 2)
                              : i == 4          ? bpcn_memory_set_minimizer(memory, BPCN_ADAM)
                              : i == 0 && holes ? write_holes(memory, i)
+                             : session == 4    ? write_named(memory, i)
                                                : bpcn_memory_write(memory, rows, NULL, 1, NULL);
         REQUIRE(status == BPCN_OK);
     }
@@ -257,7 +258,7 @@ static void try_headers(void)
     refuse(BPCN_FORMAT, "empty");
     refuse32(8, 4, BPCN_NEWER, "version 4");
     refuse32(8, 0, BPCN_CORRUPT, "no format version 0");
-    refuse32(12, 1, BPCN_NEWER, "features 0x00000001");
+    refuse32(12, 4, BPCN_NEWER, "features 0x00000004");
     refuse32(12, 0x80000000u, BPCN_NEWER, "features 0x80000000");
     refuse32(16, 1024, BPCN_CORRUPT, "its own length as 1024");
     refuse32(20, 4096, BPCN_CORRUPT, "blocks of 4096");
@@ -556,12 +557,42 @@ static void try_surprises(void)
     refuse32(444, 6, BPCN_CORRUPT, "6 surprises of 5 are kept");
     refuse32(444, 2, BPCN_CORRUPT, "bytes for a memory of");
     refuse32(448, 1, BPCN_CORRUPT, "with 1 views");
-    refuse32(452, 1, BPCN_CORRUPT, "reserved byte 452");
+    refuse32(452, 1, BPCN_CORRUPT, "its features are 0, but it keeps 1 names");
+    refuse32(12, 1, BPCN_CORRUPT, "its features are 1, but it keeps 0 names");
+    refuse32(12, 2, BPCN_NEWER, "features 0x00000002");
+    refuse32(456, 1, BPCN_CORRUPT, "1 names of 0 are kept");
+    refuse32(460, 1, BPCN_CORRUPT, "reserved byte 460");
     section_at(1, &payload);
     refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 1728): what is kept of row 0");
     refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");
     refuse_double(payload + 8 * 14, 1e301, "what is kept of row 4 cannot be");
     refuse_bytes(write + 15, "\x7f", 1, "a number in it is not finite"); /* the surprise becomes huge */
+}
+
+/* Three are kept, of rows in shards 2, 2 and 1; the first record has a fourth. */
+static void try_names(void)
+{
+    enum { EACH = 232, NUMBER = 64, SHARD = 72, PARTICLE = 76, SKETCHED = 88, CODE = 216 };
+    size_t payload, write = (size_t)record_at[0] + RECORD_BYTES, name = (size_t)record_at[1] - RECORD_END_BYTES - 64;
+    REQUIRE(header.names == 3 && name_bytes(&header.options) == EACH);
+    refuse32(452, 65537, BPCN_CORRUPT, "names is 65537");
+    refuse32(452, 2, BPCN_CORRUPT, "3 names of 2 are kept");
+    refuse32(456, 2, BPCN_CORRUPT, "bytes for a memory of");
+    refuse32(12, 0, BPCN_CORRUPT, "its features are 0, but it keeps 3 names");
+    section_at(3, &payload);
+    refuse_bytes(payload, "\xc3(", 2, "the names (section at byte 2240): its name cannot be, of what is kept of row 0");
+    refuse_bytes(payload + EACH + 63, "x", 1, "its name cannot be, of what is kept of row 1");
+    refuse_bytes(payload + 2 * EACH, "\xed\xa0\x80", 3, "its name cannot be, of what is kept of row 2");
+    refuse64(payload + NUMBER, 0, BPCN_CORRUPT, "its number cannot be, of what is kept of row 0");
+    refuse64(payload + EACH + NUMBER, UINT64_C(1) << 63, BPCN_CORRUPT, "its number cannot be, of what is kept of row 1");
+    refuse32(payload + SHARD, 3, BPCN_CORRUPT, "its shard cannot be, of what is kept of row 0");
+    refuse32(payload + PARTICLE, 2, BPCN_CORRUPT, "its particle cannot be, of what is kept of row 0");
+    refuse32(payload + SKETCHED - 4, 1, BPCN_CORRUPT, "its padding cannot be, of what is kept of row 0");
+    refuse32(payload + SKETCHED, 0x7fc00000, BPCN_CORRUPT, "a number in it cannot be, of what is kept of row 0");
+    refuse32(payload + EACH + CODE + 12, 0x7f800000, BPCN_CORRUPT, "a number in it cannot be, of what is kept of row 1");
+    refuse_bytes(name + 40, "x", 1, "its name cannot be");
+    refuse64(write, get64(good + write) & ~(UINT64_C(1) << 29), BPCN_CORRUPT, "its length does not fit its rows");
+    refuse64(write, get64(good + write) + 1, BPCN_CORRUPT, "its number of rows cannot be");
 }
 
 /* ---- shards */
@@ -686,6 +717,9 @@ int main(int argc, char **argv)
     make_good(2, 0);
     try_damage(every, &cut, &flipped);
     try_surprises();
+    make_good(4, 0);
+    try_damage(every, &cut, &flipped);
+    try_names();
     make_good(1, 0);
     try_damage(every, &cut, &flipped);
     try_shard_headers();

@@ -57,6 +57,18 @@ static void make_holes(const char *folder, const char *name)
     bpcn_memory_free(memory);
 }
 
+/* A session of another kind, small enough for the fuzzer, with its log and without. */
+static void make_small(const char *folder, unsigned long session, const char *log, const char *folded)
+{
+    session_choose(session);
+    bpcn_options o = session_options();
+    o.particles = 1;
+    o.layers = 1;
+    o.hidden[0] = 2;
+    make(folder, log, &o, 14, 0);
+    make(folder, folded, &o, 14, 1);
+}
+
 int main(int argc, char **argv)
 {
     bpcn_options o = session_options();
@@ -91,5 +103,8 @@ int main(int argc, char **argv)
     make(folder, "seed-shards-float64", &o, 10, 0);
     o.layers = 0;
     make(folder, "seed-shards-no-layers", &o, 10, 0);
+    make_small(folder, 2, "seed-surprises-log", "seed-surprises-folded");
+    make_small(folder, 3, "seed-views-log", "seed-views-folded");
+    make_small(folder, 4, "seed-names-log", "seed-names-folded");
     return 0;
 }

@@ -25,8 +25,10 @@ bpcn_options session_options(void)
     o.particles = 2;
     o.resample = 1;
     o.adam_steps = 5;
-    if (chosen == 1)
+    if (chosen == 1 || chosen == 4)
         shard(&o);
+    if (chosen == 4)
+        o.names = 3;
     if (chosen >= 2)
         o.surprises = 5;
     if (chosen == 3) {
@@ -39,10 +41,19 @@ bpcn_options session_options(void)
 static bpcn_status make_rows(bpcn_memory *memory, uint64_t step, size_t n, int block)
 {
     float rows[MOST_TOGETHER * 16];
+    char name[MOST_TOGETHER][32];
+    const char *names[MOST_TOGETHER];
+    bpcn_write_info info;
     size_t dim = memory->contents.shard[0]->width[0];
     for (size_t i = 0; i < n; i++)
         make_row(1000 * (uint64_t)block + step + i, dim, rows + i * dim);
-    return block ? write_together(memory, rows, n) : bpcn_memory_write(memory, rows, NULL, n, NULL);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name[i], sizeof name[i], "row %llu", (unsigned long long)(step + i) % 20);
+        names[i] = (step + i) % 4 < 3 ? name[i] : NULL;
+    }
+    bpcn_write_info_default(&info, sizeof info);
+    info.names = names;
+    return block ? write_together(memory, rows, n) : bpcn_memory_write(memory, rows, NULL, n, &info);
 }
 
 static bpcn_status make_note(bpcn_memory *memory, uint64_t step)

@@ -404,7 +404,8 @@ static void every_read_refuses_bad_read_options(void **state)
         {sizeof(bpcn_read_options), 0, 1e300, "noise"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        bpcn_read_options o = {bad[i].size, (bpcn_objective)bad[i].objective, bad[i].noise, 0, NULL};
+        bpcn_read_options o = {
+            .size = bad[i].size, .objective = (bpcn_objective)bad[i].objective, .noise = bad[i].noise};
         refuses(s, bad[i].word, bpcn_memory_read(s->memory, s->x, NULL, 1, &o, s->out, NULL));
         refuses(s, bad[i].word, bpcn_memory_infer(s->memory, s->x, NULL, 1, &o, s->codes, NULL));
         refuses(s, bad[i].word, bpcn_memory_energy(s->memory, s->x, NULL, s->codes, 1, &o, s->energy, NULL));

@@ -791,9 +791,29 @@ static void a_lone_row_of_a_wide_network_does_not_wait_for_what_only_many_pay_fo
     bpcn_memory_free(m);
 }
 
+/* A third is no binary fraction: summed row by row its last bits would depend on how many rows there are. */
+static void rows_that_know_the_same_are_of_one_kind_however_many_are_read(void **state)
+{
+    (void)state;
+    enum { HELD = 12 };
+    struct gallery *s = gallery_of(options_of(THROUGH_G, BPCN_GELU, BPCN_FLOAT32, 1), HELD, 9);
+    unsigned char known[HELD * PICTURE];
+    float out[HELD * PICTURE];
+    size_t first = 0;
+    for (size_t j = 0; j < HELD * PICTURE; j++)
+        known[j] = j % PICTURE % 3 == 0;
+    for (size_t n = HELD; n > 1; n--) {
+        assert_ok(bpcn_memory_read(s->memory, s->x, known, n, NULL, out, NULL));
+        first = first == 0 ? prepared_of(s->memory) : first;
+        assert_int_equal(prepared_of(s->memory), first);
+    }
+    gallery_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_that_know_the_same_are_of_one_kind_however_many_are_read),
         cmocka_unit_test(a_lone_row_of_a_wide_network_does_not_wait_for_what_only_many_pay_for),
         cmocka_unit_test(rows_get_the_same_bits_however_they_are_cut_into_calls_and_threads),
         cmocka_unit_test(rows_that_know_different_entries_end_in_the_same_minima_in_any_call),

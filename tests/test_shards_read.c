@@ -537,6 +537,48 @@ static void samples_come_from_every_shard_and_a_draw_gives_the_same(void **state
     mixture_free(m);
 }
 
+/* Of every row a search from above down to its energy, in one shard or in many; what does not fit is left out. The
+   energy is summed in float along the search, and in double at its end. */
+static void a_trace_falls_to_the_energy_of_the_answer(void **state)
+{
+    (void)state;
+    enum { N = 2 * ROWS, MET = 300, FEW = 3 };
+    struct gallery *g = gallery_of(shape(0), N, 48);
+    unsigned char *known = room(N * PICTURE, 1);
+    double *trace = room(N * MET, sizeof *trace), few[2 * FEW + 1];
+    float *out = room(N * PICTURE, sizeof *out);
+    bpcn_read_info info[N];
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
+    o.trace = trace;
+    o.trace_room = MET;
+    left_half(N, known);
+    for (o.shards = 1; o.shards <= 2; o.shards++) {
+        assert_ok(bpcn_memory_read(g->memory, g->x, known, N, &o, out, info));
+        for (size_t i = 0; i < N; i++) {
+            const double *met = trace + i * MET;
+            size_t count = 0, there = 0;
+            for (; count < MET && !isnan(met[count]); count++)
+                there += fabs(met[count] - info[i].energy) <= 1e-5 * fabs(info[i].energy);
+            assert_true(count > 2 && count <= info[i].evaluations && there > 0 && met[0] > info[i].energy);
+            for (; count < MET; count++)
+                assert_true(isnan(met[count]));
+        }
+    }
+    few[2 * FEW] = 42;
+    o.shards = 2;
+    o.trace = few;
+    o.trace_room = FEW;
+    assert_ok(bpcn_memory_read(g->memory, g->x, known, 2, &o, out, NULL));
+    for (size_t k = 0; k < 2 * FEW; k++) /* as rows alone, but for roundings */
+        assert_near(few[k], trace[k / FEW * MET + k % FEW], 1e-3 * fabs(few[k]));
+    assert_true(few[2 * FEW] == 42);
+    free(known);
+    free(trace);
+    free(out);
+    gallery_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +592,7 @@ int main(void)
         cmocka_unit_test(answers_depend_neither_on_the_calls_nor_on_the_threads),
         cmocka_unit_test(no_more_shards_are_read_than_asked_for),
         cmocka_unit_test(what_a_quick_look_keeps_is_counted),
+        cmocka_unit_test(a_trace_falls_to_the_energy_of_the_answer),
         cmocka_unit_test(without_layers_the_nearest_top_answers),
         cmocka_unit_test(a_score_is_the_density_of_the_mixture_by_rows),
         cmocka_unit_test(an_energy_is_that_of_the_mixture_by_rows),

@@ -72,20 +72,20 @@ static double error_of(bpcn_options o, size_t n, const float *x)
 static void the_setting_that_fills_hidden_entries_noticeably_better_is_chosen(void **state)
 {
     (void)state;
-    const size_t width[] = {32, 32, 64};
-    const double sigma[] = {0.1, 0.2, 0.1};
+    const size_t width[] = {16, 8, 8, 32};
+    const double sigma[] = {0.1, 0.1, 0.05, 0.1};
     float x[ROWS * DIM];
     size_t usual = 0;
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        double error[3];
+        double error[4];
         size_t best = 0;
         rows_of(seed, ROWS, x);
-        for (size_t k = 0; k < 3; k++) {
-            error[k] = error_of(with(width[k], sigma[k], 4, 64), ROWS, x);
+        for (size_t k = 0; k < 4; k++) {
+            error[k] = error_of(with(width[k], sigma[k], 4, 128), ROWS, x);
             if (error[k] < error[best] && error[k] < 0.97 * error[0])
                 best = k;
         }
-        bpcn_options o = options_of(DIM), want = with(width[best], sigma[best], 8, 256);
+        bpcn_options o = options_of(DIM), want = with(width[best], sigma[best], 8, 512);
         assert_ok(bpcn_options_for_table(&o, NULL, x, NULL, ROWS));
         assert_memory_equal(&o, &want, sizeof o);
         usual += best == 0;
@@ -97,7 +97,7 @@ static void few_rows_get_the_usual_setting(void **state)
 {
     (void)state;
     float x[199 * DIM];
-    bpcn_options o = options_of(DIM), want = with(32, 0.1, 8, 256);
+    bpcn_options o = options_of(DIM), want = with(16, 0.1, 8, 512);
     rows_of(1, 199, x);
     assert_ok(bpcn_options_for_table(&o, NULL, x, NULL, 199));
     assert_memory_equal(&o, &want, sizeof o);

@@ -101,7 +101,7 @@ class Memory:
     to look at, or see `columns_of`). Other arguments are the library's options (include/bayespcn.h), with words for
     enumerations: hidden, activation, particles, sigma_w, sigma_x, sigma_data, seed, resample, minimizer, precision,
     threads, shards, shard_rows, when_full, surprises, views, ... By default arrays have room for 1024 rows in 16
-    networks of 64x3, tables have 256 networks of two layers in 8 views, whose width and sigma_x a short look at the
+    networks of 64x3, tables have 512 networks of two layers in 8 views, whose width and sigma_x a short look at the
     first rows chooses: those of the DataFrame, or of `like` where the columns are stated.
 
     `pixels=(0, 255)` are the values that stand for -1 and 1, on the way in and out. `clip` brings far values of a

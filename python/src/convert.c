@@ -28,7 +28,8 @@ const struct field options_fields[] = {O(dim),        {"hidden", 0, 0, 'h'},
                                        O(shards),     O(shard_rows),
                                        O(when_full),  O(first_shard),
                                        O(shard_step), O(surprises),
-                                       O(views),      END};
+                                       O(views),      O(names),
+                                       END};
 #define R(member) FIELD(bpcn_read_options, member)
 const struct field read_options_fields[] = {R(objective), R(noise), R(shards), END};
 #define P(member) FIELD(bpcn_open_options, member)
@@ -37,19 +38,19 @@ const struct field open_options_fields[] = {P(read_only), P(sync), P(threads), P
 const struct field stats_fields[] = {
     S(dim),        S(code_dim), S(particles),           S(writes),    S(forgets),
     S(deletes),    S(bytes),    S(effective_particles), S(kernels),   S(prepared_bytes),
-    S(bytes_most), S(shards),   S(open_shard),          S(surprises), END};
+    S(bytes_most), S(shards),   S(open_shard),          S(surprises), S(names), S(name_bytes), END};
 #define F(member) FIELD(bpcn_file_info, member)
 const struct field file_info_fields[] = {
     F(version),      F(generation),     F(writes),    F(forgets),   F(deletes),  F(note_bytes),
     F(file_bytes),   F(snapshot_bytes), F(log_bytes), F(records),   F(replayed), F(dropped_bytes),
-    F(dropped_rows), F(sealed),         F(file_most), F(disk_most), END};
+    F(dropped_rows), F(sealed),         F(file_most), F(disk_most), F(torn_seal), END};
 #define V(member) FIELD(bpcn_recovery, member)
 const struct field recovery_fields[] = {V(writes), V(records),     V(rows),      V(mended), V(lost_records),
                                         V(shards), V(lost_shards), V(lost_note), END};
 #define I(member) FIELD(bpcn_read_info, member)
 const struct field read_info_fields[] = {I(energy),   I(log_density),   I(familiarity), I(noise), I(residual),
                                          I(variance), I(evaluations),   I(particle),    I(shard), I(converged),
-                                         I(verdict),  I(shard_density), I(known),       END};
+                                         I(verdict),  I(shard_density), I(known),       I(name),  END};
 #define W(member) FIELD(bpcn_write_row, member)
 const struct field write_row_fields[] = {W(energy),  W(leverage),    W(evaluations), W(shard), W(converged),
                                          W(verdict), W(familiarity), W(typicality),  END};

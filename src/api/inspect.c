@@ -72,7 +72,9 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                            sizeof *memory + contents_bytes(c) + (c->options.shards - c->count) * model_bytes(m),
                        .shards = c->count,
                        .open_shard = open,
-                       .surprises = c->surprises.count};
+                       .surprises = c->surprises.count,
+                       .names = c->names.count,
+                       .name_bytes = c->names.most * c->names.each};
     sized_give(&sized_stats, &full, stats, stats->size);
     return BPCN_OK;
 }

@@ -8,8 +8,10 @@
 #include "checks.h"
 #include "error.h"
 #include "masks.h"
+#include "naming.h"
 #include "options.h"
 #include "placing.h"
+#include "precision.h"
 #include "reads.h"
 #include "sized.h"
 
@@ -69,37 +71,6 @@ static bpcn_status check_known(const unsigned char *known, size_t n, size_t dim)
     return BPCN_OK;
 }
 
-/* ---- rows in the model's precision */
-
-/* The rows themselves for float32 models, else a copy in double that the caller frees. */
-static void *to_real(const struct model *model, const float *x, size_t entries, void **copy)
-{
-    *copy = NULL;
-    if (model->options.precision == BPCN_FLOAT32)
-        return (void *)(uintptr_t)x;
-    double *wide = alloc_zeroed(entries, sizeof *wide);
-    for (size_t j = 0; wide != NULL && j < entries; j++)
-        wide[j] = (double)x[j];
-    *copy = wide;
-    return wide;
-}
-
-/* Room for results: `out` itself for float32 models, else doubles that from_real copies over. */
-static void *room_real(const struct model *model, float *out, size_t entries, void **copy)
-{
-    *copy = NULL;
-    if (model->options.precision == BPCN_FLOAT32)
-        return out;
-    return *copy = alloc_zeroed(entries, sizeof(double));
-}
-
-static void from_real(void *copy, float *out, size_t entries)
-{
-    const double *wide = copy;
-    for (size_t j = 0; wide != NULL && j < entries; j++)
-        out[j] = (float)wide[j];
-}
-
 /* ---- write */
 
 /* codes [particles x code_dim] of a change, as floats. */
@@ -132,6 +103,8 @@ static bpcn_status write_each(struct edit *edit, const struct rows_to_write *row
         status = place_write(edit, rows->x + i * bytes, whole ? NULL : known, &placed, &row);
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
+        if (status == BPCN_OK && info->names != NULL && info->names[i] != NULL)
+            placed_name(edit, info->names[i], &placed);
         if (status == BPCN_OK && info->codes != NULL)
             report_codes(model, &placed.change, info->codes + i * entries);
         if (status == BPCN_OK)
@@ -204,6 +177,8 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
     if (status == BPCN_OK && known != NULL)
         status = check_known(known, n, shape_of(memory)->width[0]);
     if (status == BPCN_OK)
+        status = check_names(full.names, n);
+    if (status == BPCN_OK)
         status = write_rows(memory, x, known, n, &full);
     if (info != NULL)
         sized_give(&sized_write_info, &full, info, info->size);
@@ -212,27 +187,8 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
 
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 {
-    struct edit edit;
     bpcn_status status = check_input(memory, x, NULL, 1);
-    if (status == BPCN_OK)
-        status = edit_begin(&edit, memory, CHANGE_DELETE);
-    if (status != BPCN_OK)
-        return status;
-    struct placed placed = {.codes = NULL};
-    void *copy, *row = to_real(shape_of(memory), x, shape_of(memory)->width[0], &copy);
-    status = row != NULL ? place_delete(&edit, row, &placed) : BPCN_NO_MEMORY;
-    if (status == BPCN_OK)
-        status = edit_make(&edit, &placed.change);
-    status = edit_end(&edit, status, NULL);
-    placed_free(&placed);
-    free(copy);
-    if (status == BPCN_NO_MEMORY)
-        return out_of_memory();
-    if (status == BPCN_REFUSED)
-        return fail(status, "the memory does not hold this row: taking it back would leave a covariance indefinite");
-    if (status == BPCN_NUMERIC)
-        return fail(status, "the row is too large: its energy is not finite");
-    return status;
+    return status == BPCN_OK ? delete_row(memory, x, NULL) : status;
 }
 
 /* ---- read */
@@ -254,6 +210,8 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
         out = room_real(model, answers ? answers : codes, entries, &room);
     *(answers ? &request.answers : &request.codes) = out;
     request.spread = answers ? request.options.spread : NULL;
+    for (size_t j = 0; request.options.trace != NULL && j < n * request.options.trace_room; j++)
+        request.options.trace[j] = NAN;
     if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {
@@ -261,6 +219,8 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
         status = (scored ? read_shards_and_next : read_shards)(m, team, &request);
         crew_return(m->crew, team);
     }
+    if (status == BPCN_OK && answers != NULL && info != NULL)
+        name_answers(m, &request, info);
     if (status == BPCN_OK)
         from_real(room, answers ? answers : codes, entries);
     free(copy);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELETE_TRIES = 4 }; /* shards that a row is looked for in */
+enum { DELETE_TRIES = 4 };             /* shards that a row is looked for in */
+static const double same_row = 1e-6; /* mean square difference of sketches up to which a row has the name of another */
 
 static struct view_row row_of(const struct edit *edit, const void *x, const unsigned char *known)
 {
@@ -107,6 +108,14 @@ bpcn_status place_write(struct edit *edit, const void *x, const unsigned char *k
     return status;
 }
 
+void placed_name(const struct edit *edit, const char *name, struct placed *placed)
+{
+    if (edit->memory->contents.options.names == 0)
+        return;
+    memcpy(placed->name, name, strlen(name));
+    placed->change.name = placed->name;
+}
+
 /* ---- delete */
 
 static bpcn_status find_delete(struct edit *edit, const void *x, size_t shard, struct change *change)
@@ -140,13 +149,18 @@ static bpcn_status find_holder(struct edit *edit, const void *x, struct change *
     return found;
 }
 
-bpcn_status place_delete(struct edit *edit, const void *x, struct placed *placed)
+/* The number of the name that goes with a row. */
+static uint64_t name_of(const struct contents *contents, const struct change *change)
+{
+    size_t dim = contents->shard[0]->width[0];
+    struct sketched row = sketch_of(change->x, real_size(contents->shard[0]), dim);
+    return names_recognise(&contents->names, contents_part(contents, change, 0).shard, &row, dim, same_row);
+}
+
+static bpcn_status find_in_views(struct edit *edit, const void *x, struct placed *placed)
 {
     const struct contents *contents = &edit->memory->contents;
     struct view_row where = row_of(edit, x, NULL);
-    *placed = (struct placed){.codes = NULL};
-    if (contents->views.count == 0)
-        return find_holder(edit, x, &placed->change);
     bpcn_status status = join_begin(contents, placed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
         struct change one;
@@ -154,6 +168,22 @@ bpcn_status place_delete(struct edit *edit, const void *x, struct placed *placed
         if (status == BPCN_OK)
             join(contents, &one, v, placed);
     }
+    return status;
+}
+
+bpcn_status place_delete(struct edit *edit, const void *x, const struct named *named, struct placed *placed)
+{
+    const struct contents *contents = &edit->memory->contents;
+    bpcn_status status;
+    *placed = (struct placed){.codes = NULL};
+    if (contents->views.count > 0)
+        status = find_in_views(edit, x, placed);
+    else if (named != NULL)
+        status = find_delete(edit, x, named->shard, &placed->change);
+    else
+        status = find_holder(edit, x, &placed->change);
+    if (status == BPCN_OK)
+        placed->change.unnamed = named != NULL ? named->number : name_of(contents, &placed->change);
     return status;
 }
 

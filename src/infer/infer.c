@@ -20,13 +20,29 @@ struct part {
     size_t lane;
 };
 
+/* Energies that rows have met. */
+static void remember(const struct part *p, size_t n, const size_t *numbers, const double *energy)
+{
+    size_t room = p->rows->trace_room;
+    for (size_t i = 0; i < n; i++) {
+        double *trace = p->rows->trace + p->list[numbers[i]] * room;
+        size_t at = 0;
+        while (at < room && !isnan(trace[at]))
+            at++;
+        if (at < room)
+            trace[at] = energy[i];
+    }
+}
+
 static void evaluate(void *context, size_t n, const size_t *numbers, const real *points, double *energy, real *grad)
 {
     const struct part *p = context;
-    size_t list[BATCH];
+    size_t list[BATCH] = {0};
     for (size_t i = 0; i < n; i++)
         list[i] = p->list[numbers[i]];
     rows_evaluate(p->rows, p->energy, p->lane, n, list, points, energy, grad, NULL);
+    if (p->rows->trace != NULL)
+        remember(p, n, numbers, energy);
 }
 
 static void arrive(void *context, size_t number, size_t place)

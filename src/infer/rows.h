@@ -29,6 +29,8 @@ struct rows {
     double *extra, *leak;        /* [n]: of the stage that a row is in, see struct batch */
     unsigned char *settled;      /* [n]: steps taken since the noise estimate no longer moves (infer.c) */
     struct fit *fit;             /* [n x (layers + 1)]: at the code that a row has reached, in one particle */
+    double *trace;               /* [n x trace_room] or NULL: energies that were met, NaN where none was yet */
+    size_t trace_room;
     struct team *team;
     size_t lanes;
     struct lane *lane; /* [lanes] */

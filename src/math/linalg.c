@@ -4,7 +4,10 @@
 #include "kernels.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <string.h>
+
+enum { SMALL = 128 }; /* below it calling LAPACK, which may wake threads of its own, takes longer than the work */
 
 /* LAPACK works on columns: our upper triangle by rows is its lower triangle. */
 extern void dpotrf_(const char *triangle, const int *n, double *a, const int *lda, int *info, size_t length);
@@ -23,10 +26,28 @@ void mirror_upper(size_t n, double *a)
                     a[i * n + j] = a[j * n + i];
 }
 
+/* Upper triangle by rows. */
+static int cholesky_small(size_t n, double *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        double *row = a + i * n, root = sqrt(row[i]);
+        if (!(root > 0 && root < INFINITY))
+            return -1;
+        for (size_t j = i; j < n; j++)
+            row[j] /= root;
+        for (size_t k = i + 1; k < n; k++)
+            axpy(n - k, -row[k], row + k, a + k * n + k);
+    }
+    return 0;
+}
+
 int cholesky(size_t n, double *a)
 {
     int order = (int)n, info = 0;
-    dpotrf_("L", &order, a, &order, &info, 1);
+    if (n <= SMALL)
+        info = cholesky_small(n, a);
+    else
+        dpotrf_("L", &order, a, &order, &info, 1);
     if (info != 0)
         return -1;
     for (size_t i = 1; i < n; i++)

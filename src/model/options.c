@@ -101,6 +101,8 @@ static bpcn_status check_choices(const bpcn_options *o)
                     o->first_shard, o->shard_step);
     if (o->surprises > BPCN_MAX_SURPRISES)
         return fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
+    if (o->names > BPCN_MAX_NAMES)
+        return fail(BPCN_INVALID, "names is %zu, but must be at most %d", o->names, BPCN_MAX_NAMES);
     if ((unsigned)o->when_full > BPCN_REFUSE)
         return fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
     return BPCN_OK;

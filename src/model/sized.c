@@ -22,9 +22,10 @@ const struct sized sized_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lo
                                      sizeof(bpcn_recovery)};
 
 /* Padding at the end would be taken for a field by a later library that has one there. */
-_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, views) + sizeof(size_t), "padding at the end");
-_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, spread) + sizeof(float *), "padding at the end");
-_Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
+_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, names) + sizeof(size_t), "padding at the end");
+_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, trace_room) + sizeof(size_t),
+               "padding at the end");
+_Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, names) + sizeof(const char *const *),
                "padding at the end");
 _Static_assert(sizeof(bpcn_open_options) == offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t),
                "padding at the end");
@@ -32,6 +33,7 @@ _Static_assert(sizeof(bpcn_open_options) == offsetof(bpcn_open_options, checkpoi
 /* Elements of the caller's arrays say no size: theirs is fixed for ever, with room to grow into. */
 _Static_assert(sizeof(bpcn_read_info) == 128, "bpcn_read_info has 128 bytes");
 _Static_assert(sizeof(bpcn_write_row) == 64, "bpcn_write_row has 64 bytes");
+_Static_assert(sizeof(bpcn_name) == 96, "bpcn_name has 96 bytes");
 
 enum { MOST = 1 << 16 }; /* bytes: more is a size that nobody has set */
 

@@ -12,6 +12,7 @@ struct asked {
     unsigned char *known; /* [count x dim] or NULL */
     void *out;            /* real [count x dim or code_dim] or NULL */
     bpcn_read_info *info; /* [count] */
+    double *trace;        /* [count x trace_room] or NULL */
     bpcn_status status;
 };
 

@@ -24,6 +24,8 @@ struct change {
     const void *codes;          /* real [views x particles x rows x code_dim] (write, delete); no views count as one */
     const double *log_weights;  /* [views x particles]: after the write */
     const double *surprise;     /* write: of its row, to be kept; NULL: none */
+    const char *name;           /* write: of its row, in BPCN_MAX_NAME + 1 bytes, zeros after its end; NULL: none */
+    uint64_t unnamed;           /* delete: the number of the name that goes with its row; 0: none */
     double beta;                /* forget, discount */
     bpcn_minimizer minimizer;   /* from now on */
     const void *note;           /* [note_bytes] */

@@ -9,7 +9,7 @@
 
 enum {
     READ_AT_MOST = 4,
-    OF_A_VIEW = 8,
+    OF_A_VIEW = 16,
     AT_ONCE = 256,
     CLOSER_AT_LEAST = 8,
     CLOSER_OF = 16
@@ -142,6 +142,7 @@ static void reads_free(struct reads *r)
         free(r->asked[k].known);
         free(r->asked[k].out);
         free(r->asked[k].info);
+        free(r->asked[k].trace);
     }
     free(r->asked);
     free(r->asks);
@@ -216,6 +217,7 @@ static int ask(struct reads *r, size_t k)
     const struct read_request *request = r->request;
     size_t n = request->n, dim = r->many->shard[0].model->width[0];
     struct asked *a = &r->asked[r->shards];
+    int traces = request->options.trace != NULL && r->many->views == NULL;
     a->k = k;
     a->row = alloc_zeroed(n, sizeof *a->row);
     for (size_t i = 0; a->row != NULL && i < n; i++)
@@ -232,8 +234,10 @@ static int ask(struct reads *r, size_t k)
     a->known = request->known ? alloc_zeroed(a->count, dim) : NULL;
     a->out = r->out_bytes > 0 ? alloc_zeroed(a->count, r->out_bytes) : NULL;
     a->info = alloc_zeroed(a->count, sizeof *a->info);
+    a->trace = traces ? alloc_zeroed(a->count * request->options.trace_room, sizeof *a->trace) : NULL;
     r->shards++;
-    if (!a->query || !a->info || (request->known && !a->known) || (r->out_bytes > 0 && !a->out))
+    if ((traces && !a->trace) || !a->query || !a->info || (request->known && !a->known) ||
+        (r->out_bytes > 0 && !a->out))
         return -1;
     for (size_t i = 0; i < a->count; i++) {
         memcpy(a->query + i * r->row_bytes, (const unsigned char *)request->query + a->row[i] * r->row_bytes,
@@ -249,6 +253,9 @@ static void read_one(const struct reads *r, struct asked *a, struct team *team)
     const struct shard *shard = &r->many->shard[a->k];
     struct read_request request = {
         .query = a->query, .known = a->known, .n = a->count, .options = r->request->options, .info = a->info};
+    request.options.trace = a->trace;
+    for (size_t j = 0; a->trace != NULL && j < a->count * request.options.trace_room; j++)
+        a->trace[j] = NAN;
     *(r->request->answers != NULL ? &request.answers : &request.codes) = a->out;
     a->status = core_for(shard->model)->read(shard, team, &request);
 }
@@ -306,6 +313,8 @@ bpcn_status many_read(const struct many *m, const struct read_request *request)
         part.known = request->known ? request->known + first * dim : NULL;
         part.answers = request->answers ? (unsigned char *)request->answers + first * dim * size : NULL;
         part.codes = request->codes ? (unsigned char *)request->codes + first * model->code_dim * size : NULL;
+        if (part.options.trace != NULL)
+            part.options.trace += first * part.options.trace_room;
         part.spread = request->spread ? request->spread + first * dim : NULL;
         part.info = request->info + first;
         status = read_batch(m, &part);

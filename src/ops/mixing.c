@@ -61,7 +61,7 @@ static void choose(const struct reads *r, const struct asked **winner, size_t *p
 
 bpcn_status choose_answers(const struct reads *r)
 {
-    size_t n = r->request->n;
+    size_t n = r->request->n, traced = r->request->options.trace_room;
     const struct asked **winner = alloc_zeroed(n, sizeof *winner);
     size_t *place = alloc_zeroed(n, sizeof *place);
     double *density = alloc_zeroed(n, sizeof *density);
@@ -75,6 +75,9 @@ bpcn_status choose_answers(const struct reads *r)
         r->request->info[i].log_density = density[i];
         if (r->out_bytes > 0)
             memcpy(out + i * r->out_bytes, (unsigned char *)winner[i]->out + place[i] * r->out_bytes, r->out_bytes);
+        if (r->request->options.trace != NULL)
+            memcpy(r->request->options.trace + i * traced, winner[i]->trace + place[i] * traced,
+                   traced * sizeof *winner[i]->trace);
     }
     free(winner);
     free(place);

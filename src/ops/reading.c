@@ -46,6 +46,8 @@ bpcn_status reading_create(struct reading *r, const struct shard *shard, struct 
     if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided ||
         !r->log_density || !r->series || !r->share || !r->fits || !r->predictions)
         return BPCN_NO_MEMORY;
+    r->rows->trace = request->options.trace;
+    r->rows->trace_room = request->options.trace_room;
     r->answers = request->answers;
     r->list = r->particle + n;
     r->pattern = r->log_density + n;

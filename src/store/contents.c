@@ -12,6 +12,7 @@
 int contents_create(struct contents *c, const bpcn_options *options)
 {
     *c = (struct contents){.options = *options};
+    names_create(&c->names, options);
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
@@ -44,6 +45,7 @@ void contents_free(struct contents *c)
     free(c->rows);
     free(c->note);
     surprises_free(&c->surprises);
+    names_free(&c->names);
     views_free(&c->views);
     *c = (struct contents){.count = 0};
 }
@@ -101,6 +103,7 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->rows[k] = 0;
     c->begun[k] = c->writes;
     c->count = k < c->count ? c->count : k + 1;
+    names_drop_shard(&c->names, k);
 }
 
 size_t contents_parts(const struct contents *c)
@@ -128,10 +131,27 @@ double contents_met(const struct contents *c, const struct change *write)
     return write->begin ? 0 : (double)c->rows[write->shard];
 }
 
+/* Of a write with a name: the name, and by what the row is known again. */
+static void keep_name(struct contents *c, const struct change *write)
+{
+    const struct model *model = c->shard[0];
+    struct change first = contents_part(c, write, 0);
+    size_t size = real_size(model), best = 0;
+    for (size_t k = 1; k < model->options.particles; k++)
+        best = first.log_weights[k] > first.log_weights[best] ? k : best;
+    struct named row = {.shard = first.shard, .particle = best, .holes = write->known != NULL};
+    memcpy(row.name, write->name, sizeof row.name);
+    row.row = sketch_of(write->x, size, model->width[0]);
+    const unsigned char *code = (const unsigned char *)first.codes + best * model->code_dim * size;
+    names_keep(&c->names, &row, names_keep_rows(&c->options) ? write->x : code, size);
+}
+
 void contents_count(struct contents *c, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
+        if (change->name != NULL)
+            keep_name(c, change);
         if (change->surprise != NULL)
             surprises_keep(&c->surprises, *change->surprise, contents_met(c, change));
         for (size_t part = 0; part < contents_parts(c); part++)
@@ -140,8 +160,13 @@ void contents_count(struct contents *c, const struct change *change)
         break;
     case CHANGE_DELETE:
         c->deletes++;
+        names_drop(&c->names, change->unnamed);
         break;
     case CHANGE_FORGET:
+        if (change->beta == 1)
+            c->names.count = 0;
+        c->forgets++;
+        break;
     case CHANGE_DISCOUNT:
         c->forgets++;
         break;
@@ -155,7 +180,8 @@ void contents_count(struct contents *c, const struct change *change)
 
 size_t contents_bytes(const struct contents *c)
 {
-    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + surprises_bytes(&c->surprises);
+    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + surprises_bytes(&c->surprises) +
+                   c->names.most * c->names.each;
     for (size_t k = 0; k < c->count; k++)
         bytes += model_bytes(c->shard[k]);
     return bytes;

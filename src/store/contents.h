@@ -4,6 +4,7 @@
 
 #include "change.h"
 #include "views.h"
+#include "names.h"
 #include "surprise.h"
 
 struct contents {
@@ -14,6 +15,7 @@ struct contents {
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
     struct surprises surprises;        /* of the latest rows */
+    struct names names;                /* of the latest rows that have one */
     struct views views;                /* or none */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;

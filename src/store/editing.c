@@ -78,6 +78,9 @@ bpcn_status editing_ready(struct editing *e, const struct change *change)
         struct editor *editor = editing_of(e, contents_part(e->contents, change, part).shard, change->begin);
         status = editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
     }
+    if (status == BPCN_OK && change->name != NULL &&
+        names_reserve(&e->contents->names, e->contents->names.count + 1) != 0)
+        status = BPCN_NO_MEMORY;
     if (!of_all(change))
         return status;
     if (e->all == NULL)

@@ -69,7 +69,7 @@ static void put_payload(struct outlet *out, const struct model *model, const str
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
-        put_word(out, change->rows | (uint64_t)(change->surprise != NULL) << 30 |
+        put_word(out, change->rows | (uint64_t)(change->name != NULL) << 29 | (uint64_t)(change->surprise != NULL) << 30 |
                           (uint64_t)(change->known != NULL) << 31 | (uint64_t)change->shard << 32 |
                           (uint64_t)(change->begin != 0) << 63);
         if (change->surprise != NULL)
@@ -78,10 +78,14 @@ static void put_payload(struct outlet *out, const struct model *model, const str
         put_rows(out, model, change);
         if (change->known != NULL)
             put_array(out, change->known, model->width[0], 1);
+        if (change->name != NULL)
+            put_array(out, change->name, NAME_ROOM, 1);
         break;
     case CHANGE_DELETE:
         if (has_shards(&model->options))
             put_word(out, change->shard);
+        if (model->options.names > 0)
+            put_word(out, change->unnamed);
         put_rows(out, model, change);
         break;
     case CHANGE_NOTE:
@@ -254,6 +258,8 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return fail_record(log, "its row has holes, which the file's version does not know");
     if (change.surprise != NULL && contents->options.surprises == 0)
         return fail_record(log, "its row's surprise is given, but none are kept");
+    if (change.name != NULL && contents->options.names == 0)
+        return fail_record(log, "its row's name is given, but none are kept");
     if (change.shard > contents->count || (change.shard == contents->count && !change.begin))
         return fail_record(log, "its shard has not begun");
     if (change.begin && change.shard < contents->count && contents->options.when_full != BPCN_RECYCLE)

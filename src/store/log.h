@@ -26,6 +26,7 @@ struct log {
     struct seal seal;      /* of the file, as last written or read */
     uint64_t dropped;      /* bytes of a torn end that replay found */
     uint64_t dropped_rows; /* in it, at most */
+    int torn_seal;         /* one of the two was none when the file was read */
     unsigned char *buffer; /* [LOG_BUFFER_BYTES]: records go out through it */
 };
 

@@ -1,6 +1,7 @@
 /* Records in bytes and back; nothing that is read is believed before it is checked. */
 #include "log_record.h"
 
+#include "names.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 #include "store_format.h"
@@ -64,14 +65,21 @@ static uint64_t row_bytes(const struct model *model, uint64_t rows)
     return rows * (model->width[0] + (uint64_t)row_networks(&model->options) * model->code_dim) * real_size(model);
 }
 
+/* Bytes of a delete before its row. */
+static uint64_t delete_words(const struct model *model)
+{
+    return (has_shards(&model->options) ? 8u : 0u) + (model->options.names > 0 ? 8u : 0u);
+}
+
 uint64_t change_bytes(const struct model *model, const struct change *change)
 {
     switch (change->kind) {
     case CHANGE_WRITE:
         return 8 + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)row_networks(&model->options) +
-               round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0));
+               round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0) +
+                      (change->name != NULL ? NAME_ROOM : 0));
     case CHANGE_DELETE:
-        return (has_shards(&model->options) ? 8 : 0) + round8(row_bytes(model, 1));
+        return delete_words(model) + round8(row_bytes(model, 1));
     case CHANGE_NOTE:
         return 8 + round8(change->note_bytes);
     case CHANGE_FORGET:
@@ -88,7 +96,7 @@ uint64_t record_most(const bpcn_options *o)
     for (size_t l = 0; l < o->layers; l++)
         numbers += (uint64_t)row_networks(o) * o->hidden[l];
     uint64_t row =
-        16 + 8 * (uint64_t)row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + o->dim);
+        16 + 8 * (uint64_t)row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + o->dim + NAME_ROOM);
     return RECORD_BYTES + (row > note ? row : note) + RECORD_END_BYTES;
 }
 
@@ -129,6 +137,10 @@ static int decode_rows(const struct model *model, unsigned char *payload, uint64
         change->known = payload + used;
         used += model->width[0];
     }
+    if (change->name != NULL) {
+        change->name = (const char *)payload + used;
+        used += NAME_ROOM;
+    }
     return padding_is_zero(payload, used, bytes);
 }
 
@@ -150,12 +162,14 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
                                 struct change *change)
 {
     size_t networks = row_networks(&model->options);
-    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 1, at = 8;
+    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 2, at = 8;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
     change->surprise = word >> 30 & 1 ? (const double *)(const void *)(payload + 8) : NULL;
-    change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says */
-    if (rows < 1 || rows > (change->known || change->surprise || model->options.views ? 1 : MOST_ROWS))
+    change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says; the name too */
+    change->name = word >> 29 & 1 ? (const char *)payload : NULL;
+    int alone = change->known || change->surprise || change->name || model->options.views;
+    if (rows < 1 || rows > (alone ? 1 : MOST_ROWS))
         return "its number of rows cannot be";
     if (change->shard >= (model->options.views > 0 ? 1 : model->options.shards))
         return "its shard cannot be";
@@ -169,19 +183,22 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
         return "its padding is not zero";
     if (!holes_sound(model, change))
         return "what it knows of its row cannot be";
+    if (change->name != NULL && !name_padded(change->name))
+        return "its name cannot be";
     return change_sound(model, change) ? NULL : "a number in it is not finite, or its weights do not add up to one";
 }
 
 static const char *decode_delete(const struct model *model, uint64_t bytes, unsigned char *payload,
                                  struct change *change)
 {
-    uint64_t at = has_shards(&model->options) ? 8 : 0, shard = at == 0 || bytes < 8 ? 0 : get64(payload);
+    uint64_t at = delete_words(model), shard = !has_shards(&model->options) || bytes < 8 ? 0 : get64(payload);
     change->rows = 1;
     change->shard = (size_t)shard;
     if (change_bytes(model, change) != bytes)
         return "its length does not fit a row";
     if (shard >= (model->options.views > 0 ? 1 : model->options.shards))
         return "its shard cannot be";
+    change->unnamed = model->options.names > 0 ? get64(payload + at - 8) : 0;
     if (!decode_rows(model, payload, at, bytes, change))
         return "its padding is not zero";
     return change_sound(model, change) ? NULL : "a number in it is not finite";

@@ -34,6 +34,8 @@ struct salvage {
     unsigned char *bad;    /* [header.shards]: of each shard, whether it is lost */
     int bad_counts;        /* of the shards */
     int bad_surprises;     /* none of the snapshot's are kept */
+    int bad_names;         /* likewise */
+    uint64_t beyond;       /* sections of which the file has nothing */
     int gap;               /* records are missing before the one at hand */
     int without_deletes;   /* those after a gap are left out: what they take back may be missing */
     int deletes_are_wrong; /* they would have to be */
@@ -86,6 +88,8 @@ static bpcn_status read_header(struct salvage *s)
     if (snapshot_seal(&s->log.file, s->log.path, &s->header, &s->log.seal) != BPCN_OK) {
         say(s, "%s", bpcn_error());
         s->log.seal = (struct seal){.open = 1};
+    } else if (s->log.seal.doubtful) {
+        say(s, "one of the two seals is damaged, or a crash tore it");
     }
     return BPCN_OK;
 }
@@ -93,15 +97,36 @@ static bpcn_status read_header(struct salvage *s)
 static void lose_section(void *user, const struct section *section)
 {
     struct salvage *s = user;
-    say(s, "%s", bpcn_error());
+    if (section->offset < s->length)
+        say(s, "%s", bpcn_error());
+    else
+        s->beyond++;
     if (section->tag == SECTION_NOTE)
         s->report.lost_note = 1;
     else if (section->tag == SECTION_SHARDS)
         s->bad_counts = 1;
     else if (section->tag == SECTION_SURPRISES)
         s->bad_surprises = 1;
+    else if (section->tag == SECTION_NAMES)
+        s->bad_names = 1;
     else
         s->bad[section->shard] = 1;
+}
+
+/* Shards that are lost one after the other are told together: a few bytes may promise many. */
+static void tell_lost_shards(struct salvage *s)
+{
+    const struct contents *c = &s->contents;
+    for (size_t k = 0, next; k < s->header.shards; k = next) {
+        uint64_t rows = 0;
+        for (next = k; next < s->header.shards && s->bad[next]; next++)
+            rows += c->rows[next];
+        if (next == k + 1)
+            say(s, "shard %zu is lost, with %" PRIu64 " rows", k, rows);
+        else if (next > k)
+            say(s, "shards %zu to %zu are lost, with %" PRIu64 " rows", k, next - 1, rows);
+        next += next == k;
+    }
 }
 
 /* As they are if rows were only ever written, and no shard began anew. */
@@ -143,10 +168,16 @@ static bpcn_status read_snapshot(struct salvage *s)
         guess_counts(c);
     if (s->bad_surprises)
         c->surprises.count = 0;
+    if (s->bad_names)
+        c->names.count = 0;
+    if (s->beyond > 0)
+        say(s, "the file ends at byte %" PRIu64 ": %" PRIu64 " section%s of its snapshot %s behind that", s->length,
+            s->beyond, s->beyond == 1 ? "" : "s", s->beyond == 1 ? "was" : "were");
     s->report.shards = s->header.shards;
+    if (status == BPCN_OK)
+        tell_lost_shards(s);
     for (size_t k = 0; status == BPCN_OK && k < s->header.shards; k++)
         if (s->bad[k]) {
-            say(s, "shard %zu is lost, with %" PRIu64 " rows", k, c->rows[k]);
             s->report.lost_shards++;
             status = begin_empty(c, k);
         }
@@ -176,6 +207,8 @@ static bpcn_status repeat(struct salvage *s, struct editing *editing, const stru
         what = "its row has holes, which the file's version does not know";
     if (!wrong && change.surprise != NULL && s->contents.options.surprises == 0)
         what = "its row's surprise is given, but none are kept";
+    if (!wrong && change.name != NULL && s->contents.options.names == 0)
+        what = "its row's name is given, but none are kept";
     wrong |= what != NULL;
     if (wrong ||
         (change.kind == CHANGE_DELETE && (change.shard >= s->contents.count || (s->gap && s->without_deletes)))) {

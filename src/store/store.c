@@ -25,6 +25,7 @@ struct store {
     uint64_t generation;
     uint64_t dropped; /* bytes of the torn end that opening found */
     uint64_t dropped_rows;
+    int torn_seal;     /* that opening found */
     uint64_t replayed; /* records that opening repeated */
     uint64_t limit;    /* bytes of log that make a checkpoint happen */
     uint64_t asked;    /* for that; 0: as long as the snapshot */
@@ -374,6 +375,7 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->replayed = store->handled = store->log.records;
     store->dropped = store->log.dropped;
     store->dropped_rows = store->log.dropped_rows;
+    store->torn_seal = store->log.torn_seal;
     store->asked = options->checkpoint_bytes;
     set_limit(store, header.snapshot);
     if (options->threads > 0)
@@ -396,4 +398,5 @@ void store_info(const struct store *store, const struct contents *contents, bpcn
     info->replayed = store->replayed;
     info->dropped_bytes = store->dropped;
     info->dropped_rows = store->dropped_rows;
+    info->torn_seal = store->torn_seal != 0;
 }

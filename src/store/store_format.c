@@ -2,6 +2,7 @@
 #include "store_format.h"
 
 #include "error.h"
+#include "names.h"
 #include "options.h"
 #include "seal.h"
 #include "store_bytes.h"
@@ -47,7 +48,9 @@ enum {
     AT_SURPRISES = AT_SHARDS + 24, /* reserved from here on in version 2 */
     AT_KEPT = AT_SURPRISES + 4,
     AT_VIEWS = AT_SURPRISES + 8,
-    AT_RESERVED = AT_SURPRISES + 12,
+    AT_NAMES = AT_SURPRISES + 12,
+    AT_NAMED = AT_SURPRISES + 16,
+    AT_RESERVED = AT_SURPRISES + 20,
     AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -63,7 +66,7 @@ static uint64_t padded(uint64_t bytes)
 /* Sections before those of the shards, and of each shard. */
 static uint64_t sections_shared(const struct header *header)
 {
-    return 1 + (uint64_t)has_shards(&header->options) + (header->options.surprises > 0);
+    return 1 + (uint64_t)has_shards(&header->options) + (header->options.surprises > 0) + (header->options.names > 0);
 }
 
 uint64_t sections_of_shard(const struct header *header)
@@ -113,6 +116,9 @@ void section_describe(const struct header *header, uint64_t index, struct sectio
     } else if (index == 1 && has_shards(&header->options)) {
         s->tag = SECTION_SHARDS;
         s->bytes = 8 * SHARD_WORDS * (uint64_t)header->shards;
+    } else if (index + 1 == shared && header->options.names > 0) {
+        s->tag = SECTION_NAMES;
+        s->bytes = name_bytes(&header->options) * (uint64_t)header->names;
     } else if (index < shared) {
         s->tag = SECTION_SURPRISES;
         s->bytes = 8 * SURPRISE_NUMBERS * (uint64_t)header->surprises;
@@ -161,10 +167,11 @@ void section_name(const struct section *s, char *text, size_t room)
         snprintf(where, sizeof where, " (section at byte %llu)", (unsigned long long)s->offset);
     if (s->shard > 0)
         snprintf(shard, sizeof shard, "shard %zu, ", s->shard);
-    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS || s->tag == SECTION_SURPRISES)
+    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS || s->tag == SECTION_SURPRISES || s->tag == SECTION_NAMES)
         snprintf(text, room, "the %s%s",
                  s->tag == SECTION_NOTE     ? "note"
                  : s->tag == SECTION_SHARDS ? "counts of the shards"
+                 : s->tag == SECTION_NAMES  ? "names"
                                             : "surprises of the latest rows",
                  where);
     else if (s->tag == SECTION_WEIGHTS)
@@ -207,6 +214,7 @@ uint64_t snapshot_most(const struct header *header)
     full.shards = full.options.shards;
     full.note_bytes = BPCN_MAX_NOTE;
     full.surprises = full.options.surprises;
+    full.names = full.options.names;
     uint64_t bytes = snapshot_length(&full, UINT64_MAX / 4);
     return bytes > 0 ? bytes : UINT64_MAX;
 }
@@ -221,7 +229,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
     put32(out + AT_VERSION, header->version);
-    put32(out + AT_FEATURES, STORE_FEATURES);
+    put32(out + AT_FEATURES, o->names > 0 ? FEATURE_NAMES : 0);
     put32(out + AT_HEADER_BYTES, HEADER_BYTES);
     put32(out + AT_BLOCK_BYTES, BLOCK_BYTES);
     put64(out + AT_SNAPSHOT, header->snapshot);
@@ -259,6 +267,8 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
         put32(out + AT_SURPRISES, (uint32_t)o->surprises);
         put32(out + AT_KEPT, (uint32_t)header->surprises);
         put32(out + AT_VIEWS, (uint32_t)o->views);
+        put32(out + AT_NAMES, (uint32_t)o->names);
+        put32(out + AT_NAMED, (uint32_t)header->names);
     }
     header->salt = crc32c(0, out, AT_CHECKSUM);
     put32(out + AT_CHECKSUM, header->salt);
@@ -278,9 +288,9 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     if (version > STORE_VERSION)
         return fail(BPCN_NEWER, "wrong version: the file has format version %lu, this program reads up to %d",
                     (unsigned long)version, STORE_VERSION);
-    if (version >= 1 && (features & ~(uint32_t)STORE_FEATURES) != 0)
+    if (version >= 1 && (features & ~(uint32_t)FEATURE_NAMES) != 0)
         return fail(BPCN_NEWER, "wrong version: the file needs features 0x%08lx that this program does not have",
-                    (unsigned long)(features & ~(uint32_t)STORE_FEATURES));
+                    (unsigned long)(features & ~(uint32_t)FEATURE_NAMES));
     if (got < HEADER_BYTES)
         return fail(BPCN_CORRUPT, "the file is cut short: it has %zu bytes, its header alone has %d", got,
                     HEADER_BYTES);
@@ -332,6 +342,7 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
     }
     o->surprises = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_SURPRISES) : 0;
     o->views = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_VIEWS) : 0;
+    o->names = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_NAMES) : 0;
 }
 
 /* Fields that can have one value only. */
@@ -353,6 +364,9 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     decode_options(bytes, &options);
     if (says_shards(bytes) && !has_shards(&options))
         return fail(BPCN_CORRUPT, "the header is wrong: it speaks of shards, but they do not matter to its memory");
+    if ((get32(bytes + AT_FEATURES) == FEATURE_NAMES) != (options.names > 0))
+        return fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but it keeps %zu names",
+                    (unsigned long)get32(bytes + AT_FEATURES), options.names);
     static const size_t reserved_from[] = {AT_SHARDS, AT_SURPRISES, AT_RESERVED}; /* in versions 1, 2 and 3 */
     for (size_t i = reserved_from[get32(bytes + AT_VERSION) - 1]; i < AT_CHECKSUM; i++)
         if (bytes[i] != 0)
@@ -394,6 +408,8 @@ static bpcn_status check_counts(const struct header *h)
     if (h->surprises > h->options.surprises)
         return fail(BPCN_CORRUPT, "the header is wrong: %zu surprises of %zu are kept", h->surprises,
                     h->options.surprises);
+    if (h->names > h->options.names)
+        return fail(BPCN_CORRUPT, "the header is wrong: %zu names of %zu are kept", h->names, h->options.names);
     if (h->note_bytes > BPCN_MAX_NOTE)
         return fail(BPCN_CORRUPT, "the header is wrong: a note of %zu bytes is too long", h->note_bytes);
     return BPCN_OK;
@@ -427,6 +443,7 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .shards = says_shards(bytes) ? get32(bytes + AT_BEGUN) : 1,
                          .note_bytes = get32(bytes + AT_NOTE_BYTES),
                          .surprises = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_KEPT) : 0,
+                         .names = get32(bytes + AT_VERSION) > 2 ? get32(bytes + AT_NAMED) : 0,
                          .salt = get32(bytes + AT_CHECKSUM)};
     decode_options(bytes, &h->options);
     status = check_options(&h->options);

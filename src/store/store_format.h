@@ -14,7 +14,7 @@
 enum {
     STORE_VERSION = 3,  /* the one that is written; see sections_at */
     VERSION_HOLES = 3,  /* the first whose log may hold rows with holes, and that keeps surprises */
-    STORE_FEATURES = 0, /* required-feature bits that this version knows */
+    FEATURE_NAMES = 1,  /* required-feature bits that are known: names are kept */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
     SECTION_BYTES = 64,   /* of a section's own header */
@@ -30,6 +30,7 @@ struct header {
     size_t shards; /* that have begun */
     size_t note_bytes;
     size_t surprises; /* that are kept, see surprise.h */
+    size_t names;     /* likewise, see names.h */
     uint32_t salt;    /* the header's checksum: ties sections and records to this header */
 };
 
@@ -37,6 +38,7 @@ enum section_tag {
     SECTION_NOTE = 0x45544f4e,      /* "NOTE": bytes of the user */
     SECTION_SHARDS = 0x44524853,    /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
     SECTION_SURPRISES = 0x50525553, /* "SURP": of each row SURPRISE_NUMBERS; only where they are kept */
+    SECTION_NAMES = 0x454d414e,     /* "NAME": of each row name_bytes; only where they are kept */
     SECTION_WEIGHTS = 0x54484757,   /* "WGHT": log weights [particles] */
     SECTION_TOP = 0x20504f54,       /* "TOP ": origin, variance, mean [width of the top] */
     SECTION_MEAN = 0x4e41454d,      /* "MEAN": [above x below], in the memory's precision */

@@ -56,6 +56,7 @@ bpcn_status read_all(struct log *log, const char *path, struct contents *content
     bpcn_status status = snapshot_header(&log->file, path, is.length, header);
     if (status == BPCN_OK)
         status = snapshot_seal(&log->file, path, header, &log->seal);
+    log->torn_seal = status == BPCN_OK && log->seal.doubtful;
     if (status == BPCN_OK)
         status = measure(log, &is.length); /* after the seal: what was sealed is there, whatever a writer does */
     if (status == BPCN_OK)
@@ -99,7 +100,8 @@ void fill_info(const struct header *header, uint64_t length, const struct log *l
                              .dropped_rows = log->dropped_rows,
                              .sealed = !log->seal.open && log->end == log->seal.length && log->dropped == 0,
                              .file_most = sum_most(snapshot, most_log),
-                             .disk_most = sum_most(sum_most(snapshot, most_log), snapshot)};
+                             .disk_most = sum_most(sum_most(snapshot, most_log), snapshot),
+                             .torn_seal = log->torn_seal != 0};
 }
 
 static bpcn_status open_to_read(const struct file_ops *ops, const char *path, struct file *file)

@@ -242,6 +242,9 @@ static int allocate(struct contents *contents, const struct header *header)
             return -1;
     }
     contents->surprises.count = header->surprises;
+    if (names_reserve(&contents->names, header->names) != 0)
+        return -1;
+    contents->names.count = header->names;
     contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
     contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
     return contents->note_bytes == header->note_bytes ? 0 : -1;

@@ -23,7 +23,8 @@ void state_header(const struct contents *contents, uint64_t generation, struct h
                               .deletes = contents->deletes,
                               .shards = contents->count,
                               .note_bytes = contents->note_bytes,
-                              .surprises = contents->surprises.count};
+                              .surprises = contents->surprises.count,
+                              .names = contents->names.count};
 }
 
 /* ---- arrays of one kind of number */
@@ -38,6 +39,9 @@ static void *section_array(const struct contents *contents, const struct section
     case SECTION_NOTE:
         *size = 1;
         return contents->note;
+    case SECTION_NAMES:
+        *size = 1;
+        return contents->names.slot;
     case SECTION_WEIGHTS:
         return model->log_weights;
     case SECTION_MEAN:
@@ -103,7 +107,7 @@ void state_encode(const struct contents *contents, const struct section *section
     else if (section->tag == SECTION_SURPRISES)
         for (size_t w = 0; w < n / 8; w++)
             put_double(out + 8 * w, *surprise_number(contents, (size_t)first / 8 + w));
-    else if (section->tag == SECTION_NOTE)
+    else if (size == 1)
         memcpy(out, array + first, n);
     else
         put_reals(out, array + first, n / size, size);
@@ -122,7 +126,7 @@ void state_decode(struct contents *contents, const struct section *section, uint
     else if (section->tag == SECTION_SURPRISES)
         for (size_t w = 0; w < n / 8; w++)
             *surprise_number(contents, (size_t)first / 8 + w) = get_double(in + 8 * w);
-    else if (section->tag == SECTION_NOTE)
+    else if (size == 1)
         memcpy(array + first, in, n);
     else
         get_reals(array + first, in, n / size, size);
@@ -248,6 +252,19 @@ static bpcn_status check_surprises(const struct contents *contents, const struct
     return BPCN_OK;
 }
 
+static bpcn_status check_names(const struct contents *contents, const struct section *section)
+{
+    char what[96];
+    for (size_t i = 0; i < contents->names.count; i++) {
+        const char *wrong = named_wrong(&contents->names, i, contents->count, contents->options.particles);
+        if (wrong == NULL)
+            continue;
+        snprintf(what, sizeof what, "%s cannot be, of what is kept of row %zu", wrong, i);
+        return unsound(section, what);
+    }
+    return BPCN_OK;
+}
+
 bpcn_status state_check_section(const struct contents *contents, const struct section *section)
 {
     const struct model *model = contents->shard[section->shard];
@@ -255,6 +272,8 @@ bpcn_status state_check_section(const struct contents *contents, const struct se
         return check_shards(contents, section);
     if (section->tag == SECTION_SURPRISES)
         return check_surprises(contents, section);
+    if (section->tag == SECTION_NAMES)
+        return check_names(contents, section);
     if (section->tag == SECTION_WEIGHTS && !weights_sound(model->options.particles, model->log_weights))
         return unsound(section, "they do not add up to one");
     if (section->tag == SECTION_TOP)

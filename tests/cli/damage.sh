@@ -110,3 +110,23 @@ fi
 law "/dev/stdout is a stream" same "$(bpcn read m.mem rows.csv -q -o /dev/stdout --output-format csv | wc -l | tr -d ' ')" 12
 law "to a file too, at its end" sh -c '{ echo first; "$BPCN" read m.mem rows.csv -q -o /dev/stdout --output-format csv; } >all.csv
     [ "$(head -1 all.csv)" = first ] && [ "$(wc -l <all.csv)" -eq 13 ]'
+
+# One seal alone: nothing is missing, but a disk that spoils sectors is to be known of.
+for at in 520 1030; do
+    bpcn create seal.mem --dim 8 --hidden 8 --force -q
+    printf '\377' | dd of=seal.mem bs=1 seek=$at conv=notrunc status=none
+    law "check says that a seal is damaged (byte $at)" says 3 "seal.mem: one of its two seals is damaged" bpcn check seal.mem
+    law "so does every command that opens it, and does its work" says 0 "seal.mem: one of its two seals is damaged" bpcn info seal.mem
+done
+bpcn forget seal.mem --beta 0.001 -q
+law "the next write makes it anew" fails 0 "" bpcn check seal.mem -q
+
+# A file that is cut short: however much its header promises, what is lost is said once.
+bpcn create many.mem --dim 1 --hidden 1 --shards 3 --shard-rows 1 --names 0 -q
+printf '1\n2\n3\n' >three.csv
+bpcn write many.mem three.csv -q
+bpcn compact many.mem -q
+head -c 3000 many.mem >short.mem
+run bpcn recover short.mem short2.mem
+law "what is behind the end of a file is told once, with how much it is" same \
+    "$(grep -c 'sections of its snapshot were behind that' .err) $(grep -c 'are lost, with' .err)" "1 1"

@@ -118,7 +118,7 @@ complete_with() { # complete_with WORDS...: what bash would offer for the last w
 }
 law "bash completes commands" same "$(complete_with bpcn wr)" write
 law "bash completes options" same "$(complete_with bpcn read --refu)" --refuse-below
-for command in create write read score forget delete sample info check recover compact export import; do
+for command in create write read score forget delete list sample info check recover compact export import; do
     for option in $(bpcn help $command | grep -o -- '  *--[a-z-]*' | tr -d ' ' | sort -u); do
         grep -q -- "$option" <(complete_with bpcn $command --) || echo "bash $command $option"
         grep -q -- "${option#--}" "$ROOT/completions/_bpcn" || echo "zsh $command $option"

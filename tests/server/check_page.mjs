@@ -55,6 +55,8 @@ async function pictures() {
   const pixels = await page.evaluate(() => ["truth", "recalled"].map(id => Array.from($(id).getContext("2d").getImageData(0, 0, 224, 224).data)));
   law("pixel by pixel", pixels[0].every((v, i) => Math.abs(v - pixels[1][i]) <= 8));
   law("and is known", await page.textContent("#verdict") === "known", await page.textContent("#verdict"));
+  const fell = await page.evaluate(() => [$("descent-text").textContent, $("energy").textContent, $("evaluations").textContent, document.querySelectorAll("#descent polyline").length]);
+  law("the energy's descent is drawn, down to the energy of the answer", fell[0].includes(` to ${(+fell[1]).toFixed(0)} in ${fell[2]} `) && fell[3] === fell[2] - 1, fell);
   await shot(page, "pictures"); await accessible(page, "pictures");
   await after(page, () => page.click("#whole"));
   const box = await (await page.$("#asked")).boundingBox();
@@ -121,8 +123,33 @@ async function guarded() {
   await page.waitForFunction(() => $("trouble").textContent.includes("not the one"));
   law("a wrong one is told", true);
   await page.fill("#token", "open-sesame"); await page.keyboard.press("Enter");
-  await page.waitForSelector("#strip button");
+  await page.waitForSelector("#take:visible");
   law("with the right one it goes on", await page.isHidden("#login") && await page.isHidden("#trouble"));
+}
+
+async function vectors() {
+  const rows = Array.from({ length: 10 }, (_, i) => Array.from({ length: 24 }, (_, j) => Math.sin(i * 7 + j * (1 + i % 3)).toFixed(3)));
+  fs.writeFileSync(at("v.csv"), rows.map(r => r.join(",")).join("\n") + "\n");
+  run("create", at("v.mem"), "--dim", "24", "--hidden", "32,32", "-q"); run("write", at("v.mem"), at("v.csv"), "-q");
+  const { url } = await serve(at("v.mem")), page = await open(url);
+  await page.waitForSelector("#form textarea");
+  await page.fill("#c0", rows[3].map((v, j) => j < 12 ? v : "").join(", ")); await page.waitForFunction(() => $("g0").textContent.includes("filled in"));
+  const told = (await page.textContent("#g0 b")).split(", ").map(Number);
+  law("the numbers that are missing of a vector come back", told.length === 24 && told.every((v, j) => Math.abs(v - rows[3][j]) < 0.05), told);
+  await shot(page, "vectors"); await accessible(page, "vectors");
+  await page.fill("#c0", rows[3].join(", ") + ", 1"); await page.waitForFunction(() => $("trouble").textContent.includes("25 numbers instead of 24"));
+  await page.fill("#c0", "0.5 ? x"); await page.waitForFunction(() => $("trouble").textContent.includes("'x' is not a number"));
+  law("too many numbers and words are told", true);
+  law("no error in the script of the vector", page.errors.length === 0, page.errors);
+}
+
+async function empty() {
+  run("create", at("e.mem"), "--image", "28x28", "-q");
+  const { url } = await serve(at("e.mem")), page = await open(url);
+  await page.waitForFunction(() => $("strip-note").textContent.includes("empty"));
+  law("an empty memory says so and shows nothing", await page.isHidden("#strip") && await page.isHidden("#more") && await page.isHidden("#descent"));
+  await page.click("#blank"); await settled(page);
+  law("what it recalls looks unknown", await page.getAttribute("#recalled", "class") === "unknown");
 }
 
 async function columns() {
@@ -147,7 +174,7 @@ async function columns() {
   law("no error in the script of the form", page.errors.length === 0, page.errors);
 }
 
-try { await pictures(); await phone(); await guarded(); await columns(); } catch (e) { law("the page does what it is told", false, e.message); }
+try { await pictures(); await phone(); await guarded(); await empty(); await vectors(); await columns(); } catch (e) { law("the page does what it is told", false, e.message); }
 await browser.close();
 for (const s of servers) s.kill("SIGTERM");
 fs.rmSync(place, { recursive: true });

@@ -40,13 +40,15 @@ def floats(data):
 
 
 class Server:
-    def __init__(self, memory, *options, listen="127.0.0.1:0"):
-        self.process = subprocess.Popen([BPCN, "serve", str(memory), "--listen", listen, *map(str, options)],
+    def __init__(self, memory, *options, listen="127.0.0.1:0", before=()):
+        """before: a command that runs the one after it."""
+        self.process = subprocess.Popen([*before, BPCN, "serve", str(memory), "--listen", listen, *map(str, options)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             raise AssertionError("no server: " + self.process.stderr.read())
-        self.port = int(self.url.rstrip("/").rsplit(":", 1)[1])
+        self.host, port = self.url.rstrip("/")[len("http://"):].rsplit(":", 1)
+        self.port = int(port)
 
     def __enter__(self):
         return self
@@ -64,10 +66,10 @@ class Server:
         return self.process.wait(timeout=60)
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return http.client.HTTPConnection(self.host, self.port, timeout=60)
 
     def raw(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return socket.create_connection((self.host, self.port), timeout=60)
 
     def ask(self, method, path, body=None, headers=None, connection=None):
         """Status, headers, bytes."""

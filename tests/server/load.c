@@ -1,7 +1,9 @@
-/* Many clients of a running server on loopback, and beside them what the library does in batches of 256 without one.
+/* Many clients of a running server on loopback, and by turns with them the library alone, doing the same work.
      load PORT MEM ROWS.f32 CLIENTS SECONDS ROWS_PER_REQUEST WRITES_PERCENT
-   MEM is opened read-only for the comparison and for its shape; rows are little-endian floats, of which every request
-   asks for some with the right half hidden. Prints rows per second, latencies and the ratio. */
+   MEM is the server's; it holds the first of the rows (little-endian floats). Requests ask for some of those with the
+   right half hidden, or write the rows that come next. The library reads and writes as many in a copy of MEM as it was
+   before, 256 reads and the writes that belong to them by turns, each turn's writes durable by one sync. Prints rows
+   per second, latencies and both ratios: to the same work, and to reads alone. */
 #include "bayespcn.h"
 
 #include <arpa/inet.h>
@@ -16,15 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 256, LATENCIES_MOST = 1 << 20 };
+enum { BATCH = 256, LATENCIES_MOST = 1 << 20, ROWS_MOST = 8192, TURN = 3 /* seconds */ };
 
 static struct {
     int port, clients, seconds, each, writes;
-    size_t dim, rows;
-    float *x; /* [rows x dim] */
+    size_t dim, rows, held; /* of which the memory has the first */
+    float *x;               /* [rows x dim] */
     double ends;
     pthread_mutex_t lock;
     size_t read, written, refused, broken, count; /* rows, rows, requests, requests, latencies */
+    size_t next;                                  /* to be written */
     double latency[LATENCIES_MOST];
 } load = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -78,6 +81,23 @@ static int answer(int s, char *buffer, size_t room)
     return (int)strtol(buffer + 9, NULL, 10);
 }
 
+/* The rows from there on; one to be read lacks its right half. */
+static void fill(float *body, size_t row, int write)
+{
+    const float *x = load.x + row * load.dim;
+    for (size_t j = 0; j < load.dim; j++)
+        body[j] = !write && j % 28 >= 14 ? NAN : x[j];
+}
+
+static size_t next_to_write(void)
+{
+    pthread_mutex_lock(&load.lock);
+    size_t row = load.next;
+    load.next = row + 1 < load.rows ? row + 1 : load.held;
+    pthread_mutex_unlock(&load.lock);
+    return row;
+}
+
 /* One request; -1 when the connection broke. */
 static int request(int s, unsigned *state, float *body, char *buffer, size_t room)
 {
@@ -85,9 +105,7 @@ static int request(int s, unsigned *state, float *body, char *buffer, size_t roo
     size_t each = (size_t)load.each, bytes = each * load.dim * sizeof *body;
     int write = rand_r(state) % 100 < load.writes;
     for (size_t i = 0; i < each; i++)
-        memcpy(body + i * load.dim, load.x + (size_t)rand_r(state) % load.rows * load.dim, load.dim * sizeof *body);
-    for (size_t j = 0; !write && j < each * load.dim; j++)
-        body[j] = j % 28 >= 14 ? NAN : body[j];
+        fill(body + i * load.dim, write ? next_to_write() : (size_t)rand_r(state) % load.held, write);
     snprintf(head, sizeof head,
              "POST /v1/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/octet-stream\r\n"
              "Accept: application/octet-stream\r\nContent-Length: %zu\r\n\r\n",
@@ -120,37 +138,58 @@ static void *client(void *arg)
     return NULL;
 }
 
-/* Rows per second that the library reads in batches. */
-static double library_rate(const char *path, const float *x, size_t rows)
+/* ---- the library */
+
+static void must(bpcn_status status)
+{
+    if (status == BPCN_OK)
+        return;
+    fprintf(stderr, "%s\n", bpcn_error());
+    exit(1);
+}
+
+static bpcn_memory *open_memory(const char *path, int read_only)
 {
     bpcn_memory *m;
     bpcn_open_options o;
     bpcn_open_options_default(&o, sizeof o);
-    o.read_only = 1;
-    if (bpcn_memory_open(path, &o, &m) != BPCN_OK) {
-        fprintf(stderr, "%s\n", bpcn_error());
-        exit(1);
-    }
-    float *query = malloc(BATCH * load.dim * sizeof *query), *out = malloc(BATCH * load.dim * sizeof *out);
+    o.read_only = read_only;
+    o.sync = BPCN_SYNC_CALL;
+    must(bpcn_memory_open(path, &o, &m));
+    return m;
+}
+
+/* Reads so many rows in batches, and after each batch writes what belongs to it; how many seconds that takes. */
+static double library_does(bpcn_memory *m, size_t reads, size_t writes, unsigned *state, size_t *next)
+{
+    float *query = malloc(BATCH * load.dim * sizeof *query);
     unsigned char *known = malloc(BATCH * load.dim);
     bpcn_read_options r;
     bpcn_read_options_default(&r, sizeof r);
     r.noise = 0;
-    for (size_t j = 0; j < BATCH * load.dim; j++) {
-        query[j] = x[j / load.dim % rows * load.dim + j % load.dim];
-        known[j] = j % 28 < 14;
-    }
+    for (size_t j = 0; j < BATCH * load.dim; j++)
+        known[j] = j % load.dim % 28 < 14;
     double began = now();
-    size_t done = 0;
-    for (; now() < began + 3; done += BATCH)
-        bpcn_memory_read(m, query, known, BATCH, &r, out, NULL);
-    double rate = (double)done / (now() - began);
-    bpcn_memory_free(m);
+    for (size_t done = 0, written = 0; done < reads;) {
+        size_t rows = reads - done < BATCH ? reads - done : BATCH;
+        for (size_t i = 0; i < rows; i++)
+            fill(query + i * load.dim, (size_t)rand_r(state) % load.held, 1);
+        must(bpcn_memory_read(m, query, known, rows, &r, query, NULL));
+        done += rows;
+        while (written < writes * done / reads) {
+            size_t more = writes * done / reads - written;
+            more = more < load.rows - *next ? more : load.rows - *next;
+            must(bpcn_memory_write(m, load.x + *next * load.dim, NULL, more, NULL));
+            written += more;
+            *next = *next + more < load.rows ? *next + more : load.held;
+        }
+    }
     free(query);
-    free(out);
     free(known);
-    return rate;
+    return now() - began;
 }
+
+/* ---- both */
 
 static int by_size(const void *a, const void *b)
 {
@@ -158,23 +197,51 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void read_rows(const char *mem, const char *path)
+/* The rows, and a copy of the memory as it is. */
+static void prepare(const char *mem, const char *path, const char *copy)
 {
-    bpcn_options o = {.size = sizeof o};
     FILE *in = fopen(path, "rb");
-    if (in == NULL || bpcn_file_inspect(mem, NULL, &o) != BPCN_OK) {
-        fprintf(stderr, "%s or %s cannot be read\n", mem, path);
+    if (in == NULL) {
+        perror(path);
         exit(1);
     }
-    load.dim = o.dim;
-    load.x = malloc(4096 * load.dim * sizeof *load.x);
-    load.rows = fread(load.x, load.dim * sizeof *load.x, 4096, in);
+    bpcn_memory *m = open_memory(mem, 1);
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_options options = {.size = sizeof options};
+    must(bpcn_memory_get_stats(m, &stats));
+    must(bpcn_memory_save(m, copy));
+    must(bpcn_memory_get_options(m, &options));
+    load.dim = options.dim;
+    bpcn_memory_free(m);
+    load.x = malloc(ROWS_MOST * load.dim * sizeof *load.x);
+    load.rows = fread(load.x, load.dim * sizeof *load.x, ROWS_MOST, in);
+    load.held = load.next = stats.writes < load.rows ? stats.writes : load.rows;
     fclose(in);
+    if (load.held == 0 || (load.writes > 0 && load.held == load.rows)) {
+        fprintf(stderr, "%s: %zu rows, of which the memory has %zu\n", path, load.rows, load.held);
+        exit(1);
+    }
+}
+
+static void run_clients(double seconds)
+{
+    pthread_t *thread = malloc((size_t)load.clients * sizeof *thread);
+    unsigned *number = malloc((size_t)load.clients * sizeof *number);
+    load.ends = now() + seconds;
+    for (unsigned i = 0; i < (unsigned)load.clients; i++) {
+        number[i] = i;
+        pthread_create(&thread[i], NULL, client, &number[i]);
+    }
+    for (int i = 0; i < load.clients; i++)
+        pthread_join(thread[i], NULL);
+    free(thread);
+    free(number);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 8) {
+    char copy[4096];
+    if (argc != 8 || snprintf(copy, sizeof copy, "%s.library", argv[2]) >= (int)sizeof copy) {
         fputs("load PORT MEM ROWS.f32 CLIENTS SECONDS ROWS_PER_REQUEST WRITES_PERCENT\n", stderr);
         return 2;
     }
@@ -183,23 +250,30 @@ int main(int argc, char **argv)
     load.seconds = atoi(argv[5]);
     load.each = atoi(argv[6]);
     load.writes = atoi(argv[7]);
-    read_rows(argv[2], argv[3]);
-    double alone = library_rate(argv[2], load.x, load.rows), began = now();
-    load.ends = began + load.seconds;
-    pthread_t *thread = malloc((size_t)load.clients * sizeof *thread);
-    unsigned *number = malloc((size_t)load.clients * sizeof *number);
-    for (unsigned i = 0; i < (unsigned)load.clients; i++) {
-        number[i] = i;
-        pthread_create(&thread[i], NULL, client, &number[i]);
+    prepare(argv[2], argv[3], copy);
+    bpcn_memory *with = open_memory(copy, 0), *without = open_memory(copy, 1);
+    double server = 0, same = 0, alone = 0;
+    unsigned state = 1;
+    size_t next = load.held;
+    for (double left = load.seconds; left > 0; left -= TURN) { /* by turns, because a machine is not always as fast */
+        size_t read = load.read, written = load.written;
+        double began = now();
+        run_clients(left < TURN ? left : TURN);
+        server += now() - began;
+        alone += library_does(without, load.read - read, 0, &state, &next);
+        same += library_does(with, load.read - read, load.written - written, &state, &next);
     }
-    for (int i = 0; i < load.clients; i++)
-        pthread_join(thread[i], NULL);
-    double took = now() - began, rate = (double)load.read / took;
-    qsort(load.latency, load.count, sizeof *load.latency, by_size);
-    printf("library: %.0f rows/s in batches of %d\n", alone, BATCH);
-    printf("server:  %.0f rows/s read by %d clients, %d a request (%.2f of the library), %.0f rows/s written; "
+    bpcn_memory_free(with);
+    bpcn_memory_free(without);
+    unlink(copy);
+    double rows = (double)load.read;
+    printf("library: %.0f rows/s read in batches of %d with as many writes, %.0f without any\n", rows / same, BATCH,
+           rows / alone);
+    printf("server:  %.0f rows/s read by %d clients, %d a request (%.2f and %.2f of the library), %.0f written; "
            "%zu refused, %zu broken\n",
-           rate, load.clients, load.each, rate / alone, (double)load.written / took, load.refused, load.broken);
+           rows / server, load.clients, load.each, same / server, alone / server, (double)load.written / server,
+           load.refused, load.broken);
+    qsort(load.latency, load.count, sizeof *load.latency, by_size);
     if (load.count > 0)
         printf("a read:  median %.1f ms, 99 of 100 within %.1f ms\n", 1e3 * load.latency[load.count / 2],
                1e3 * load.latency[load.count * 99 / 100]);

@@ -4,6 +4,7 @@ import http.client
 import json
 import math
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import threading
 
 from client import BPCN, Laws, Server, bpcn, floats, octets, rows
 
+FILE = os.path.abspath(__file__)
 laws = Laws()
 law = laws.law
 WIDTH, HELD = 96, 20
@@ -57,6 +59,11 @@ def endpoints(s):
     status, a = s.json("POST", "/v1/read", {"rows": [half(TRUTH[3])], "spread": True})
     law("the spread is 0 where it is known and not where it is not",
         all((v == 0) == (j % 2 == 0) for j, v in enumerate(a["spread"][0])), a.get("spread"))
+    status, a = s.json("POST", "/v1/read", {"rows": [half(TRUTH[3]), half(TRUTH[4])], "trace": True})
+    law("a trace falls to the energy of each answer", status == 200 and len(a["trace"]) == 2 and all(
+        len(t) <= i["evaluations"] and t[0] > i["energy"] and abs(min(t) - i["energy"]) < 1e-3 * abs(i["energy"])
+        for t, i in zip(a["trace"], a["info"])), a.get("trace"))
+    law("which is told only when it is asked for", "trace" not in s.json("POST", "/v1/read", {"rows": [TRUTH[3]]})[1])
     status, a = s.json("POST", "/v1/score", {"rows": [TRUTH[0], rows(1, WIDTH, 900)[0]]})
     law("scores tell known from new", [i["verdict"] for i in a["info"]] == ["known", "new"], a)
     law("with a typicality", all(0 <= i["typicality"] <= 1 for i in a["info"]), a)
@@ -311,6 +318,95 @@ def crowd():
     law("and the file is closed as it should be", bpcn("check", "w.mem").returncode == 0)
 
 
+def patience():
+    """A request writes many rows while readers, each with options of its own, ask without a break."""
+    make("patient.mem", "--shards", "8")
+    with Server("patient.mem") as s:
+        s.json("POST", "/v1/write", {"rows": TRUTH})
+        writing, seen = threading.Event(), []
+
+        def client(i):
+            if i == 0:
+                s.json("POST", "/v1/write", {"rows": rows(200, WIDTH, 3000)})
+                writing.set()
+            c = s.connect()
+            while not writing.is_set():
+                seen.append(s.json("POST", "/v1/read", {"rows": [half(TRUTH[i])], "noise": i / 1000}, connection=c)[0])
+        together(client, 6)
+        text = s.ask("GET", "/metrics")[2].decode()
+        waited = int(text.split("\nbpcn_changes_waited_for ")[1].split()[0])
+        law("no read waits for more than one turn of eight rows", 1 <= waited <= 8, waited)
+        law("and many are answered meanwhile", set(seen) == {200} and len(seen) > 20, len(seen))
+
+
+def write_until_refused(s):
+    """How many rows were written, and the answer to the one that was not."""
+    for written in range(1000):
+        status, a = s.json("POST", "/v1/write", {"rows": rows(1, WIDTH, written)})
+        if status != 200:
+            break
+    return written, (status, a)
+
+
+def full_disk():
+    """The file may grow by 4 KiB (sh counts blocks of 512 bytes): what is refused is 507, and what was written stays."""
+    make("d.mem", "--shards", "4")
+    quota = "trap '' XFSZ; ulimit -f %d; exec \"$@\"" % ((os.path.getsize("d.mem") + 4096) // 512)
+    with Server("d.mem", before=["sh", "-c", quota, "sh"]) as s:
+        written, refused = write_until_refused(s)
+        law("a file that may not grow is 507", written > 0 and is_refused(507, "no room", refused), (written, refused))
+        status, a = s.json("POST", "/v1/read", {"rows": [half(rows(1, WIDTH)[0])]})
+        law("and reads go on", status == 200, a)
+        s.process.kill()
+    count = json.loads(bpcn("info", "d.mem", "--json").stdout)["writes"]
+    law("what was acknowledged before is there", count >= written, (count, written))
+    os.mkdir("disk")
+    disk = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=256k none disk && cp d.mem disk && { cat /dev/zero >disk/rest; exec \"$@\"; }", "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*disk, "true"], capture_output=True).returncode != 0:
+        print("skip a full disk: no small one can be made here")
+        return
+    with Server("disk/d.mem", before=disk) as s:
+        written, refused = write_until_refused(s)
+        law("a full disk is 507", is_refused(507, "no room", refused), (written, refused))
+
+
+def beyond_loopback():
+    """In a network of its own, where an address that is not loopback's leads nowhere else."""
+    alone = ["unshare", "-rn", "sh", "-c", "ip link set lo up && ip addr add 10.9.8.7/32 dev lo && exec \"$@\"", "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        print("skip a server beyond loopback: no network of our own can be made here")
+        return
+    done = subprocess.run([*alone, sys.executable, FILE, BPCN, "beyond"], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    for line in lines:
+        if line.startswith(("ok   ", "FAIL ")):
+            law(line[5:], line.startswith("ok"), done.stdout)
+    law("all of the laws beyond loopback were looked at", len(lines) == 6, (lines, done.stderr))
+
+
+def beyond():
+    with Server(make("n.mem"), "--token", "correct-horse", listen="10.9.8.7:0") as s:
+        good = {"Authorization": "Bearer correct-horse"}
+        law("with a token it listens beyond loopback", "10.9.8.7" in s.url, s.url)
+        law("asks for it there", s.json("GET", "/v1/info")[0] == 401)
+        law("lets in who has it", s.json("GET", "/v1/info", None, good)[0] == 200)
+        law("goes by its own address and no other", s.json("GET", "/v1/info", None, {**good, "Host": "10.9.8.6:%d" % s.port})[0] == 421)
+    done = bpcn("serve", "n.mem", "--listen", "10.9.8.7:0", check=False)
+    law("and without a token does not start", done.returncode == 2 and "token" in done.stderr, done.stderr)
+
+
+def unit():
+    """systemd's own opinion of the unit, with the program where it is."""
+    text = open(os.path.join(os.path.dirname(FILE), "../../contrib/bpcn-serve.service")).read()
+    with open("bpcn-serve.service", "w") as f:
+        f.write(text.replace("/usr/local/bin/bpcn", BPCN))
+    if shutil.which("systemd-analyze") is None:
+        print("skip the unit for systemd: there is no systemd-analyze")
+        return
+    done = subprocess.run(["systemd-analyze", "verify", "./bpcn-serve.service"], capture_output=True, text=True)
+    law("systemd finds nothing wrong with the unit", done.returncode == 0 and "bpcn-serve" not in done.stderr, done.stderr)
+
+
 def long_bodies():
     """Twenty-four clients have each sent the longest body but for its last byte: that may be more than it holds at once."""
     most = 1 << 20
@@ -463,6 +559,12 @@ def folder():
 
 
 def main():
+    if sys.argv[2:] == ["beyond"]:
+        with tempfile.TemporaryDirectory() as place:
+            os.chdir(place)
+            beyond()
+            os.chdir("/")
+        return laws.end()
     kills = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
@@ -477,7 +579,11 @@ def main():
         connections()
         gathering()
         crowd()
+        patience()
         full_queue()
+        full_disk()
+        beyond_loopback()
+        unit()
         long_bodies()
         killed(kills)
         read_only_and_beyond()

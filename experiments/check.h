@@ -1,0 +1,33 @@
+/*
+ * Whether committed cells still come out: a random sample of them is computed again and compared.
+ *
+ * What may move. Cells of one program differ between CPUs by rounding alone. It moves a query that finds the same
+ * minimum by a part in a thousand, and now and then it sends one to another minimum, which changes that query's error
+ * by at most the cell's largest. So a cell of q queries may move by
+ *     mse / 1000 + 1e-6 + the lesser of k mse_max / q and mse / 4,   k = 1 + q / 50 queries gone elsewhere,
+ * and the share of images recalled by k / q. The corruptions are the same numbers everywhere: the error of the query
+ * itself may move by a millionth. Measured with the kernels portable and avx2, which round differently, on 30 cells:
+ * 25 differ by less than a thousandth of their error, and five of white noise 0.8 under the paper's objective, of which
+ * some queries have many minima, by 2 to 16 %. A cell of a handful of such queries can move by more, and is told.
+ */
+#ifndef EXPERIMENTS_CHECK_H
+#define EXPERIMENTS_CHECK_H
+
+#include "job.h"
+
+#include <stdio.h>
+
+enum verdict { UNMOVED, ROUNDED, MOVED, OTHER_DATA };
+
+/* Of a cell's record computed again. */
+enum verdict verdict_of(const struct record *before, const struct record *again);
+
+/* How far the mean error may move by rounding. */
+double may_move(const struct record *before);
+
+/* Computes `sample` cells of the list again, chosen by the seed among those that are recalls and there; a line for
+   each. The number of cells that moved, and 0, or -1. */
+int check_cells(const struct job_list *list, size_t sample, uint64_t seed, FILE *out, size_t *moved,
+                struct failure *failure);
+
+#endif

@@ -1,0 +1,693 @@
+/*
+ * The table of results, the plans, the paper's figures and how ours are told beside them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "chart.h"
+#include "check.h"
+#include "paper_figures.h"
+#include "reproduce.h"
+#include "results.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the table of results */
+
+/* A folder with an empty table; the path of the table goes into `path`. */
+static struct ledger *new_table(char *path, size_t room)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX";
+    struct ledger *l;
+    struct failure failure;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(ledger_open(folder, &l, &failure), 0);
+    snprintf(path, room, "%s/cells.csv", folder);
+    return l;
+}
+
+static void drop_table(struct ledger *l, char *path)
+{
+    ledger_free(l);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void add(struct ledger *l, const char *key, double mse)
+{
+    struct record record = {0};
+    struct failure failure;
+    record_set(&record, "mse", mse);
+    assert_int_equal(ledger_add(l, key, &record, &failure), 0);
+}
+
+static void append_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_record_comes_back_from_the_table_as_it_was_added(void **state)
+{
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct record record = {0}, back;
+    struct failure failure;
+    (void)state;
+    record_set(&record, "mse", 0.1);
+    record_set(&record, "mse", 1.0 / 3);
+    record_set(&record, "mse_max", INFINITY);
+    record_set(&record, "noisy_identity", 1e-300);
+    add(l, "b", 7);
+    assert_int_equal(ledger_add(l, "a", &record, &failure), 0);
+    add(l, "b", 8); /* the last row of a key counts */
+    for (int again = 0; again < 2; again++) {
+        assert_true(ledger_find(l, "a", &back));
+        assert_int_equal(back.count, 3);
+        assert_true(record_get(&back, "mse") == 1.0 / 3);
+        assert_true(isinf(record_get(&back, "mse_max")));
+        assert_true(record_get(&back, "noisy_identity") == 1e-300);
+        assert_true(isnan(record_get(&back, "bytes")));
+        assert_true(ledger_find(l, "b", &back) && record_get(&back, "mse") == 8);
+        assert_false(ledger_find(l, "", NULL) || ledger_find(l, "aa", NULL) || ledger_find(l, "c", NULL));
+        assert_int_equal(ledger_read(l, &failure), 0);
+    }
+    drop_table(l, path);
+}
+
+static void a_torn_last_row_is_none_and_the_next_takes_its_place(void **state)
+{
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct failure failure;
+    (void)state;
+    append_text(path, "cell,length,que"); /* killed in the heading */
+    assert_int_equal(ledger_read(l, &failure), 0);
+    add(l, "first", 1);
+    append_text(path, "torn,16,4,0.5");
+    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_true(ledger_find(l, "first", NULL));
+    assert_false(ledger_find(l, "torn", NULL));
+    add(l, "second", 2);
+    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_true(ledger_find(l, "first", NULL) && ledger_find(l, "second", NULL));
+    assert_false(ledger_find(l, "torn", NULL));
+    drop_table(l, path);
+}
+
+/* Adds rows until it is killed or has added `rows`. */
+static void add_apart(struct ledger *l, int process, int rows)
+{
+    for (int i = 0; i < rows; i++) {
+        struct record record = {0};
+        struct failure failure;
+        char key[32];
+        snprintf(key, sizeof key, "%d-%d", process, i);
+        record_set(&record, "mse", process + 1.0 / (i + 1));
+        if (ledger_add(l, key, &record, &failure) != 0)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static void processes_that_add_at_once_tear_no_rows_even_when_killed(void **state)
+{
+    enum { PROCESSES = 4, ROWS = 25 };
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct failure failure;
+    pid_t child[PROCESSES];
+    (void)state;
+    for (int p = 0; p < PROCESSES; p++) { /* the first would go on for ever */
+        child[p] = fork();
+        assert_true(child[p] >= 0);
+        if (child[p] == 0)
+            add_apart(l, p, p == 0 ? 1000000 : ROWS);
+    }
+    for (int p = PROCESSES - 1; p >= 0; p--) {
+        int result;
+        if (p == 0)
+            kill(child[p], SIGKILL);
+        assert_int_equal(waitpid(child[p], &result, 0), child[p]);
+        assert_true(p == 0 || (WIFEXITED(result) && WEXITSTATUS(result) == 0));
+    }
+    add(l, "after", 1); /* takes away what the killed one may have left */
+    assert_int_equal(ledger_read(l, &failure), 0);
+    for (int p = 1; p < PROCESSES; p++)
+        for (int i = 0; i < ROWS; i++) {
+            struct record record;
+            char key[32];
+            snprintf(key, sizeof key, "%d-%d", p, i);
+            assert_true(ledger_find(l, key, &record) && record_get(&record, "mse") == p + 1.0 / (i + 1));
+        }
+    drop_table(l, path);
+}
+
+static void a_table_that_is_none_of_ours_is_refused_with_a_sentence(void **state)
+{
+    char path[64];
+    struct ledger *l = new_table(path, sizeof path);
+    struct record record = {0};
+    struct failure failure;
+    (void)state;
+    record_set(&record, "worst", 1);
+    assert_int_equal(ledger_add(l, "a", &record, &failure), -1); /* there is no such column */
+    assert_non_null(strstr(failure.text, "column"));
+    assert_int_equal(access(path, F_OK), -1);
+    add(l, "a", 1);
+    append_text(path, "b,1,2\n");
+    assert_int_equal(ledger_read(l, &failure), -1);
+    assert_non_null(strstr(failure.text, "line 3"));
+    unlink(path);
+    append_text(path, "x,y\n1,2\n");
+    assert_int_equal(ledger_read(l, &failure), -1);
+    assert_non_null(strstr(failure.text, "columns"));
+    drop_table(l, path);
+}
+
+/* ---- the paper's figures and the plans */
+
+static void the_papers_figures_are_where_they_should_be(void **state)
+{
+    double value, deviation;
+    (void)state;
+    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 1024, &value, &deviation), 0);
+    assert_true(value == 0.0337 && deviation == 0.0007);
+    assert_int_equal(paper_figure("depth", "tiny-imagenet", "white", "BayesPCN L4", 1024, &value, &deviation), 0);
+    assert_true(value == 12.4499);
+    assert_int_equal(paper_figure("high-noise", "cifar10", "mask", "MHN", 16, &value, &deviation), 0);
+    assert_true(value == 0.3361);
+    assert_int_equal(paper_figure("sigma", "cifar10", "mask", "5.0 0.005", 1024, &value, &deviation), 0);
+    assert_true(value == 6.8712 && isnan(deviation));
+    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 100, &value, &deviation), -1);
+}
+
+/* Every row that names a figure of the paper finds one at every length of the paper's tier. */
+static void every_row_of_the_plan_finds_its_figure(void **state)
+{
+    struct plan_request request = {.experiment = "all", .tier = TIER_PAPER};
+    struct plan plan;
+    struct failure failure;
+    size_t found = 0;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t r = 0; r < plan.table[k].rows; r++)
+            for (size_t c = 0; plan.table[k].row[r].paper_row[0] != '\0' && c < plan.table[k].columns; c++) {
+                static const char *const words[] = {"white", "drop", "mask"};
+                const struct table *t = &plan.table[k];
+                double value, deviation;
+                assert_int_equal(paper_figure(t->row[r].paper_table, t->dataset, words[t->task.kind],
+                                              t->row[r].paper_row, t->lengths[c], &value, &deviation),
+                                 0);
+                found++;
+            }
+    assert_true(found > 500);
+    plan_free(&plan);
+}
+
+static void cells_that_differ_have_different_keys(void **state)
+{
+    struct method_spec spec = method_spec_default(), other;
+    char a[KEY_ROOM], b[KEY_ROOM], keys[12][KEY_ROOM];
+    (void)state;
+    method_key(&spec, a, sizeof a);
+    assert_string_equal(a, "bayespcn-h256x3-gelu-n1-w1-x0.01-s0");
+    for (int change = 0; change < 12; change++) {
+        other = spec;
+        switch (change) {
+        case 0:
+            other.hidden[1] = 128;
+            break;
+        case 1:
+            other.layers = 2;
+            break;
+        case 2:
+            other.activation = BPCN_RELU;
+            break;
+        case 3:
+            other.particles = 4;
+            break;
+        case 4:
+            other.sigma_x = 0.05;
+            break;
+        case 5:
+            other.minimizer = BPCN_ADAM;
+            break;
+        case 6:
+            other.forget_every = 64;
+            other.beta = 0.001;
+            break;
+        case 7:
+            other.shards = 2;
+            break;
+        case 8:
+            other.shards = 2;
+            other.shard_rows = 64;
+            break;
+        case 9:
+            other.shards = 2;
+            other.when_full = BPCN_RECYCLE;
+            break;
+        case 10:
+            other.forget_every = 64;
+            other.beta = 0.001;
+            other.discount = 1;
+            break;
+        default:
+            other.seed = 1;
+        }
+        method_key(&other, b, sizeof b);
+        assert_string_not_equal(a, b);
+        for (int before = 0; before < change; before++)
+            assert_string_not_equal(keys[before], b);
+        snprintf(keys[change], sizeof keys[change], "%s", b);
+    }
+    assert_string_equal(keys[8], "bayespcn-h256x3-k2r64-gelu-n1-w1-x0.01-s0");
+}
+
+/* The paper tier covers one row a unit and more, down to a single network, whose cell is that of other experiments. */
+static void shards_are_planned_from_many_to_one(void **state)
+{
+    struct plan_request request = {.experiment = "shards", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
+    struct plan plan;
+    struct failure failure;
+    size_t single = 0;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t r = 0; r < plan.table[k].rows; r++) {
+            const struct method_spec *s = &plan.table[k].row[r].spec;
+            struct cell cell;
+            char key[KEY_ROOM];
+            if (s->kind != METHOD_BAYESPCN)
+                continue;
+            assert_int_equal(s->shards * s->shard_rows, 1024); /* every image has its place */
+            assert_true(plan_cell(&plan, &plan.table[k], r, 0, 0, &cell));
+            assert_int_equal(cell.limit, COMPARED_QUERIES);
+            cell_key(&cell, key, sizeof key);
+            assert_int_equal(strstr(key, "-k") == NULL, s->shards == 1);
+            single += s->shards == 1;
+        }
+    assert_int_equal(single, 3 * plan.tables);
+    plan_free(&plan);
+}
+
+static void shared_cells_are_listed_once(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX", cells[64];
+    struct plan_request request = {.experiment = "all", .tier = TIER_QUICK, .datasets = "cifar10"};
+    struct plan plan;
+    struct job_list list;
+    struct failure failure;
+    size_t named = 0;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
+    for (size_t k = 0; k < plan.tables; k++)
+        named += plan.table[k].rows * plan.table[k].columns;
+    assert_true(list.cells < named);
+    for (size_t i = 0; i < list.cells; i++)
+        for (size_t j = 0; j < i; j++) {
+            char a[KEY_ROOM], b[KEY_ROOM];
+            cell_key(&list.cell[i], a, sizeof a);
+            cell_key(&list.cell[j], b, sizeof b);
+            assert_string_not_equal(a, b);
+        }
+    job_list_free(&list);
+    plan_free(&plan);
+    snprintf(cells, sizeof cells, "%s/cells", folder);
+    rmdir(cells);
+    rmdir(folder);
+}
+
+static void an_unknown_experiment_is_refused_with_a_sentence(void **state)
+{
+    struct plan_request request = {.experiment = "recal"};
+    struct plan plan;
+    struct failure failure;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), -1);
+    assert_non_null(strstr(failure.text, "recal"));
+    request = (struct plan_request){.experiment = "sigma", .datasets = "tiny-imagenet"};
+    assert_int_equal(plan_create(&request, &plan, &failure), -1);
+}
+
+static size_t row_called(const struct table *t, const char *label)
+{
+    size_t row = 0;
+    while (strcmp(t->row[row].label, label) != 0)
+        row++;
+    return row;
+}
+
+/* ---- beside the paper */
+
+/* A plan, a list in a folder of its own, and a place in it. */
+struct place {
+    char folder[32];
+    struct plan plan;
+    struct job_list list;
+    const struct table *table;
+    size_t row;
+};
+
+static void open_place(struct place *p, size_t seeds)
+{
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = seeds};
+    struct failure failure;
+    snprintf(p->folder, sizeof p->folder, "/tmp/bpcn-test-XXXXXX");
+    assert_non_null(mkdtemp(p->folder));
+    assert_int_equal(plan_create(&request, &p->plan, &failure), 0);
+    assert_int_equal(job_list_create(&p->plan, p->folder, NULL, &p->list, &failure), 0);
+    p->table = &p->plan.table[0];
+    p->row = row_called(p->table, "bayespcn");
+}
+
+static void close_place(struct place *p)
+{
+    char path[64];
+    job_list_free(&p->list);
+    plan_free(&p->plan);
+    snprintf(path, sizeof path, "%s/cells.csv", p->folder);
+    unlink(path);
+    assert_int_equal(rmdir(p->folder), 0);
+}
+
+static void put_mse(struct place *p, size_t seed, double mse)
+{
+    struct cell cell;
+    struct record record = {0};
+    struct failure failure;
+    assert_true(plan_cell(&p->plan, p->table, p->row, 3, seed, &cell));
+    record_set(&record, "mse", mse);
+    assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
+}
+
+/* The paper: 0.0337 +- 0.0007 at 1024, and a unit of its last digit between figure and deviation. */
+static void a_figure_is_above_or_below_beyond_both_deviations_together(void **state)
+{
+    static const struct {
+        double mse;
+        enum relation want;
+    } alone[] = {{0.0328, BELOW}, {0.03291, SAME}, {0.0337, SAME}, {0.03449, SAME}, {0.0346, ABOVE}};
+    struct place p;
+    (void)state;
+    open_place(&p, 2);
+    for (size_t k = 0; k < sizeof alone / sizeof alone[0]; k++) {
+        put_mse(&p, 0, alone[k].mse);
+        struct figure f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
+        assert_int_equal(f.relation, alone[k].want);
+        assert_true(f.paper == 0.0337 && isnan(f.deviation));
+    }
+    put_mse(&p, 1, 0.0356); /* 0.0346 and 0.0356: their own deviation counts too, and divides by n - 1 */
+    struct figure f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
+    assert_true(fabs(f.deviation - 0.001 / sqrt(2)) < 1e-12);
+    assert_int_equal(f.relation, SAME);
+    close_place(&p);
+    assert_int_equal(relation_of(NAN, NAN, 0.1, NAN), NOT_COMPARED);
+    assert_int_equal(relation_of(0.1, NAN, NAN, NAN), NOT_COMPARED);
+}
+
+static void a_slip_of_the_paper_is_told_and_not_compared(void **state)
+{
+    struct plan_request request = {.experiment = "high-noise", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
+    struct place p;
+    struct failure failure;
+    (void)state;
+    open_place(&p, 1);
+    job_list_free(&p.list);
+    plan_free(&p.plan);
+    assert_int_equal(plan_create(&request, &p.plan, &failure), 0);
+    assert_int_equal(job_list_create(&p.plan, p.folder, NULL, &p.list, &failure), 0);
+    p.table = &p.plan.table[0];
+    p.row = row_called(p.table, "mhn");
+    put_mse(&p, 0, 0);
+    assert_int_equal(figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse").relation, NOT_COMPARED);
+    assert_non_null(strstr(slip_text(p.table), "slip"));
+    assert_string_equal(slip_text(&p.plan.table[1]), "");
+    close_place(&p);
+}
+
+/* ---- how cells were made */
+
+static void cells_say_how_they_were_made_and_older_ones_nothing(void **state)
+{
+    char path[64], line[256];
+    struct ledger *l = new_table(path, sizeof path);
+    struct record record;
+    struct made made;
+    struct failure failure;
+    (void)state;
+    add(l, "untold", 1);
+    ledger_made_by(l, "0123456789ab");
+    add(l, "told", 2);
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    FILE *file = fopen(path, "r+"); /* a row as older tables have them: nothing behind the numbers */
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    fputs("old", file);
+    for (size_t k = 0; k < 83; k++)
+        fputc(',', file);
+    fputs("\n", file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_true(ledger_made(l, "told", &made));
+    assert_string_equal(made.commit, "0123456789ab");
+    snprintf(line, sizeof line, "%s", made.kernels);
+    assert_true(strcmp(line, "portable") == 0 || strcmp(line, "avx2") == 0 || strcmp(line, "avx512") == 0);
+    assert_int_equal(strlen(made.date), 10);
+    assert_true(made.cpu[0] != '\0');
+    assert_true(ledger_find(l, "told", &record) && record_get(&record, "mse") == 2 && record.count == 1);
+    assert_true(ledger_made(l, "untold", &made) && made.commit[0] == '\0');
+    assert_true(ledger_made(l, "old", &made) && made.commit[0] == '\0');
+    assert_false(ledger_made(l, "none", &made));
+    drop_table(l, path);
+}
+
+static void run_git(const char *folder, const char *command)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "cd %s && git -c user.name=t -c user.email=t@localhost -c init.defaultBranch=main %s >/dev/null 2>&1",
+             folder, command);
+    assert_int_equal(system(line), 0);
+}
+
+static void note_commit(const char *folder, struct made *made)
+{
+    char line[256];
+    snprintf(line, sizeof line, "git -C %s rev-parse --short=12 HEAD", folder);
+    FILE *from = popen(line, "r");
+    assert_non_null(from);
+    *made = (struct made){0};
+    assert_int_equal(fscanf(from, "%40s", made->commit), 1);
+    assert_int_equal(pclose(from), 0);
+}
+
+/* In a tree of three commits: the first, one of what the memory depends on, one of what nothing does. */
+static void a_cell_is_stale_when_what_it_depends_on_has_changed_since(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX", line[256];
+    struct made first, second, unknown = {.commit = "feedfeedfeed"}, dirty;
+    struct freshness_cache asked = {0};
+    (void)state;
+    if (system("git --version >/dev/null 2>&1") != 0)
+        skip();
+    assert_non_null(mkdtemp(folder));
+    run_git(folder, "init -q");
+    run_git(folder, "commit -q --allow-empty -m 1");
+    note_commit(folder, &first);
+    snprintf(line, sizeof line, "mkdir -p %s/src/infer %s/docs && touch %s/src/infer/adam.c %s/docs/a.md", folder,
+             folder, folder, folder);
+    assert_int_equal(system(line), 0);
+    run_git(folder, "add src");
+    run_git(folder, "commit -q -m 2");
+    note_commit(folder, &second);
+    run_git(folder, "add docs");
+    run_git(folder, "commit -q -m 3");
+    assert_int_equal(freshness_of(&first, METHOD_BAYESPCN, folder, "", &asked), STALE);
+    assert_int_equal(freshness_of(&first, METHOD_GPCN_ONLINE, folder, "", &asked), STALE);
+    assert_int_equal(freshness_of(&first, METHOD_MHN, folder, "", &asked), FRESH);
+    assert_int_equal(freshness_of(&second, METHOD_BAYESPCN, folder, "", &asked), FRESH);
+    assert_int_equal(freshness_of(&unknown, METHOD_BAYESPCN, folder, "", &asked), UNTOLD);
+    assert_int_equal(freshness_of(&unknown, METHOD_BAYESPCN, folder, "feedfeedfeed", &asked), FRESH);
+    dirty = second;
+    strcat(dirty.commit, "+");
+    assert_int_equal(freshness_of(&dirty, METHOD_BAYESPCN, folder, dirty.commit, &asked), UNTOLD);
+    assert_int_equal(freshness_of(&(struct made){0}, METHOD_MHN, folder, "", &asked), UNTOLD);
+    assert_int_equal(freshness_of(&first, METHOD_MHN, "/", "", &(struct freshness_cache){0}), UNTOLD);
+    snprintf(line, sizeof line, "rm -rf %s", folder);
+    assert_int_equal(system(line), 0);
+}
+
+/* ---- cells computed again */
+
+static struct record recalled(double mse, double accuracy, double identity)
+{
+    struct record r = {0};
+    record_set(&r, "queries", 100);
+    record_set(&r, "mse", mse);
+    record_set(&r, "mse_max", 0.1);
+    record_set(&r, "accuracy", accuracy);
+    record_set(&r, "identity_mse", identity);
+    return r;
+}
+
+/* 100 queries of at most 0.1: three may go elsewhere, 0.003 together, but not more than a quarter of the mean. */
+static void a_cell_has_moved_beyond_what_rounding_explains(void **state)
+{
+    static const struct {
+        double mse, accuracy, identity;
+        enum verdict want;
+    } again[] = {{0.04, 0.5, 1, UNMOVED},          {0.043, 0.5, 1, ROUNDED},   {0.0431, 0.5, 1, MOVED},
+                 {0.0369, 0.5, 1, MOVED},          {0.0401, 0.53, 1, ROUNDED}, {0.0401, 0.54, 1, MOVED},
+                 {0.04, 0.5, 1.00001, OTHER_DATA}, {NAN, 0.5, 1, MOVED}};
+    struct record before = recalled(0.04, 0.5, 1), small = recalled(0.0001, 1, 1);
+    (void)state;
+    for (size_t k = 0; k < sizeof again / sizeof again[0]; k++) {
+        struct record r = recalled(again[k].mse, again[k].accuracy, again[k].identity);
+        assert_int_equal(verdict_of(&before, &r), again[k].want);
+    }
+    struct record third = recalled(0.00014, 1, 1);
+    assert_int_equal(verdict_of(&small, &third), MOVED);
+}
+
+/* ---- the page */
+
+/* What a function of the page writes. */
+static void caught(FILE *file, char *text, size_t room)
+{
+    rewind(file);
+    text[fread(text, 1, room - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* The height of the n-th point, downwards from the top. */
+static double height_of(const char *svg, int n)
+{
+    for (int k = 0; k <= n; k++) {
+        svg = strstr(svg, "cy=");
+        assert_non_null(svg);
+        svg += 3;
+    }
+    return strtod(svg, NULL);
+}
+
+static void an_error_of_zero_is_drawn_at_the_axis_and_below_all_others(void **state)
+{
+    static char svg[16384];
+    struct chart chart = {.title = "a < b", .lines = 1};
+    struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 4, .tick = {"1", "2", "3", "4"}};
+    static const double errors[] = {0, 1e-9, 1e-4, 1e-2};
+    FILE *file = tmpfile();
+    (void)state;
+    assert_non_null(file);
+    for (size_t k = 0; k < 4; k++) {
+        chart.line[0].point[k].place = k;
+        chart.line[0].point[k].y = errors[k];
+        chart.line[0].point[k].deviation = NAN;
+    }
+    chart.line[0].points = 4;
+    chart_measure(&chart, &axes);
+    assert_true(axes.zeros && axes.least == 1e-4 && axes.most == 1e-2);
+    chart_draw(file, &chart, &axes);
+    caught(file, svg, sizeof svg);
+    assert_true(height_of(svg, 0) == height_of(svg, 1));     /* less than can be told apart is none */
+    assert_true(height_of(svg, 2) < height_of(svg, 0) - 10); /* downwards: the least error is well above the axis */
+    assert_true(height_of(svg, 3) < height_of(svg, 2) - 50);
+    assert_non_null(strstr(svg, "a &#60; b"));
+}
+
+static void markdown_of_the_folder_becomes_a_page_of_its_own(void **state)
+{
+    static char html[4096];
+    struct place p;
+    char path[64];
+    (void)state;
+    open_place(&p, 1);
+    snprintf(path, sizeof path, "%s/a.md", p.folder);
+    append_text(
+        path,
+        "# title\n\n## part\n\nSome **bold** `a<b` and [a link](there).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n");
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_true(markdown_html(file, &p.list, "a.md"));
+    assert_false(markdown_html(file, &p.list, "none.md"));
+    caught(file, html, sizeof html);
+    assert_string_equal(html, "<h3>part</h3>\n<p>Some <b>bold</b> <code>a&#60;b</code> and a link.\n</p>\n"
+                              "<div class=wide><table>\n<tr><th> a </th><th> b </th></tr>\n"
+                              "<tr><td> 1 </td><td> 2 </td></tr>\n</table></div>\n<ul>\n<li>x</li>\n</ul>\n");
+    unlink(path);
+    close_place(&p);
+}
+
+/* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN offline some, for the
+   first; the rest all of them, for every seed. */
+static void slow_rows_are_cut_down_and_no_others(void **state)
+{
+    static const struct {
+        const char *label;
+        size_t seeds, queries;
+    } rows[] = {{"bayespcn", 3, 0},
+                {"bayespcn (paper objective)", 3, COMPARED_QUERIES},
+                {"gpcn (offline)", 1, COMPARED_QUERIES},
+                {"gpcn (online)", 3, 0},
+                {"mhn", 3, 0}};
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10"};
+    struct plan plan;
+    struct failure failure;
+    struct cell cell;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        size_t row = row_called(&plan.table[0], rows[k].label), seeds = 0;
+        while (seeds < 9 && plan_cell(&plan, &plan.table[0], row, 1, seeds, &cell)) {
+            assert_int_equal(cell.limit, rows[k].queries);
+            seeds++;
+        }
+        assert_int_equal(seeds, seeds < 9 ? rows[k].seeds : 0);
+    }
+    plan_free(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_comes_back_from_the_table_as_it_was_added),
+        cmocka_unit_test(a_torn_last_row_is_none_and_the_next_takes_its_place),
+        cmocka_unit_test(processes_that_add_at_once_tear_no_rows_even_when_killed),
+        cmocka_unit_test(a_table_that_is_none_of_ours_is_refused_with_a_sentence),
+        cmocka_unit_test(the_papers_figures_are_where_they_should_be),
+        cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
+        cmocka_unit_test(cells_that_differ_have_different_keys),
+        cmocka_unit_test(shards_are_planned_from_many_to_one),
+        cmocka_unit_test(shared_cells_are_listed_once),
+        cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
+        cmocka_unit_test(a_figure_is_above_or_below_beyond_both_deviations_together),
+        cmocka_unit_test(a_slip_of_the_paper_is_told_and_not_compared),
+        cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
+        cmocka_unit_test(a_cell_is_stale_when_what_it_depends_on_has_changed_since),
+        cmocka_unit_test(a_cell_has_moved_beyond_what_rounding_explains),
+        cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
+        cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
+        cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
