@@ -267,19 +267,9 @@ class Memory:
 
     # ---- write
 
-    def write(
-        self, x: Any, known: Any = None, *, names: Any = None, progress: Progress | bool = False
-    ) -> Written:
+    def write(self, x: Any, known: Any = None, *, progress: Progress | bool = False) -> Written:
         """Writes rows, each in one shot. Entries that are NaN, or not `known`, are holes: what the memory predicts there
         stays. `progress` is called with the rows done and all rows (True: tqdm shows them).
-
-        `names` are strings (None: no name), one for each row, or one string for one row. A memory made with the option
-        `names` keeps those of the latest rows: `read` tells which one answered.
-
-        >>> memory = Memory(dim=3, names=100)
-        >>> _ = memory.write([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]], names=["a", "b"])
-        >>> memory.names
-        ['a', 'b']
 
         Of a table, one row in eight is first shown with a third of its columns hidden: what the memory is off by then
         calibrates `read(..., spread=True)`.
@@ -289,7 +279,6 @@ class Memory:
         rows = self._layout.encode(x, known)
         if rows.known is not None and rows.known.all():
             rows.known = None
-        called = _names(names, len(rows.x))
         info = np.zeros(len(rows.x), np.dtype(raw.WRITE_ROW))
         good = self._could_be_written(rows)
         step = WRITE_ROWS if good else max(len(rows.x), 1)
@@ -298,11 +287,8 @@ class Memory:
         done = 0
         try:
             for part in _parts(len(rows.x), step):
-                x, mask, some = rows.x[part], _of(rows.known, part), called and called[part]
-                if trials:
-                    done += trials.write(x, mask, info[part], some)
-                else:
-                    done += self._handle.write(x, mask, info[part], None, some)
+                x, mask = rows.x[part], _of(rows.known, part)
+                done += trials.write(x, mask, info[part]) if trials else self._handle.write(x, mask, info[part], None)
                 tell(done, len(rows.x))
         except raw.Error as error:
             error.written += done
@@ -320,14 +306,8 @@ class Memory:
             return bool(good.all())
         return bool((good | ~rows.known).all() and rows.known.any(axis=1).all())
 
-    def delete(self, x: Any = None, *, name: str | None = None) -> None:
-        """Takes rows back, one after the other; RefusedError when the memory does not hold one. With `name` instead, the
-        latest row of that name; RefusedError when it cannot be had again exactly, and must be given itself."""
-        if (x is None) == (name is None):
-            raise TypeError("delete takes rows or a name")
-        if name is not None:
-            self._handle.delete_name(name)
-            return
+    def delete(self, x: Any) -> None:
+        """Takes rows back, one after the other; RefusedError when the memory does not hold one."""
         rows = self._layout.encode(x)
         if rows.known is not None and not rows.known.all():
             raise raw.InvalidError("a row to delete has unknown entries")
@@ -384,19 +364,7 @@ class Memory:
             info[0] if rows.single else info,
             None if widths is None else self._layout.decode_spread(self._covering(widths), answer, rows),
             self._typicality_of(rows) if typicality else None,
-            self._names_of(info["name"], rows.single),
         )
-
-    def _names_of(self, numbers: Array, single: bool) -> Any:
-        """A number whose row lost its name to another thread since has none."""
-        kept = {number: name for name, number, _ in self._handle.get_names()} if numbers.any() else {}
-        found = [kept.get(int(number)) for number in numbers]
-        return found[0] if single else found
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the latest rows that had one, the oldest first."""
-        return [name for name, _, _ in self._handle.get_names()]
 
     def _covering(self, spread: Floats) -> Floats:
         """The library's spread; of a table such that it covers what the memory was off by on rows that it had not seen."""
@@ -591,19 +559,6 @@ def _doubles(x: Any) -> NDArray[np.float64] | None:
 
 def _parts(n: int, step: int) -> Iterator[slice]:
     return (slice(at, min(at + step, n)) for at in range(0, n, step))
-
-
-def _names(names: Any, count: int) -> list[str | None] | None:
-    """One for each row; one string may name one row."""
-    if names is None:
-        return None
-    found = [names] if isinstance(names, str) else list(names)
-    if len(found) != count:
-        raise raw.InvalidError(f"there are {len(found)} names, but {count} rows")
-    for name in found:
-        if not isinstance(name, (str, type(None))):
-            raise TypeError(f"a name is a string or None, not {name!r}")
-    return found
 
 
 def _of(known: Mask | None, part: Any) -> Mask | None:

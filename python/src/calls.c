@@ -26,11 +26,10 @@ static PyObject *with_written(size_t written)
 
 static PyObject *write_rows(PyObject *self, PyObject *args)
 {
-    PyObject *ox, *oknown, *orows, *ocodes, *onames = NULL;
-    if (!PyArg_ParseTuple(args, "OOOO|O:write", &ox, &oknown, &orows, &ocodes, &onames))
+    PyObject *ox, *oknown, *orows, *ocodes;
+    if (!PyArg_ParseTuple(args, "OOOO:write", &ox, &oknown, &orows, &ocodes))
         return NULL;
     struct buffers b = {.count = 0};
-    struct given_names names = {NULL, NULL};
     struct call call;
     size_t n, dim = dim_of(self), code = handle_code_dim((handle *)self);
     bpcn_write_info info;
@@ -40,15 +39,12 @@ static PyObject *write_rows(PyObject *self, PyObject *args)
     info.rows = buffers_take(&b, orows, "rows", 'x', n * sizeof *info.rows, BUFFER_OUT);
     info.codes =
         buffers_take(&b, ocodes, "codes", 'f', n * handle_options((handle *)self)->particles * code, BUFFER_OUT);
-    int failed = b.failed || names_take(&names, onames, n) != 0;
-    info.names = names.names;
-    bpcn_memory *memory = failed ? NULL : call_begin(&call, self, ALONE);
+    bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, ALONE);
     bpcn_status status = BPCN_OK;
     if (memory != NULL) {
         status = bpcn_memory_write(memory, x, known, n, &info);
         call_end(&call);
     }
-    names_release(&names);
     buffers_release(&b);
     if (memory == NULL)
         return NULL;
@@ -387,9 +383,8 @@ static PyObject *get_shards(PyObject *self, PyObject *unused)
 }
 
 PyMethodDef handle_methods[] = {
-    {"write", write_rows, METH_VARARGS, "write(x, known, rows, codes, names=None) -> rows written"},
+    {"write", write_rows, METH_VARARGS, "write(x, known, rows, codes) -> rows written"},
     {"delete", delete_row, METH_VARARGS, "delete(x)"},
-    {"delete_name", delete_name, METH_VARARGS, "delete_name(name)"},
     {"read", read_rows, METH_VARARGS, "read(x, known, options, out, info, spread)"},
     {"infer", infer_codes, METH_VARARGS, "infer(x, known, options, codes, info, spread)"},
     {"score", score_rows, METH_VARARGS, "score(x, known, log_density)"},
@@ -408,8 +403,6 @@ PyMethodDef handle_methods[] = {
     {"get_options", get_options, METH_NOARGS, "get_options() -> dict"},
     {"get_stats", get_stats, METH_NOARGS, "get_stats() -> dict"},
     {"get_file", get_file, METH_NOARGS, "get_file() -> dict"},
-    {"get_names", get_names, METH_NOARGS, "get_names() -> (name, number, shard) of each, the oldest first"},
-    {"get_name", get_name, METH_VARARGS, "get_name(number) -> name"},
     {"get_shards", get_shards, METH_NOARGS, "get_shards() -> rows of each shard"},
     {"get_layer", get_layer, METH_VARARGS, "get_layer(shard, particle, layer, mean, covariance)"},
     {"set_layer", set_layer, METH_VARARGS, "set_layer(shard, particle, layer, mean, covariance)"},

@@ -17,30 +17,18 @@
     }
 
 #define O(member) FIELD(bpcn_options, member)
-const struct field options_fields[] = {O(dim),
-                                       {"hidden", 0, 0, 'h'},
-                                       O(activation),
-                                       O(particles),
-                                       O(sigma_w),
-                                       O(sigma_x),
-                                       O(sigma_data),
-                                       O(seed),
-                                       O(resample),
-                                       O(minimizer),
-                                       O(precision),
-                                       O(threads),
-                                       O(adam_rate),
-                                       O(adam_stop),
-                                       O(adam_steps),
-                                       O(rounds),
-                                       O(shards),
-                                       O(shard_rows),
-                                       O(when_full),
-                                       O(first_shard),
-                                       O(shard_step),
-                                       O(surprises),
-                                       O(views),
-                                       O(names),
+const struct field options_fields[] = {O(dim),        {"hidden", 0, 0, 'h'},
+                                       O(activation), O(particles),
+                                       O(sigma_w),    O(sigma_x),
+                                       O(sigma_data), O(seed),
+                                       O(resample),   O(minimizer),
+                                       O(precision),  O(threads),
+                                       O(adam_rate),  O(adam_stop),
+                                       O(adam_steps), O(rounds),
+                                       O(shards),     O(shard_rows),
+                                       O(when_full),  O(first_shard),
+                                       O(shard_step), O(surprises),
+                                       O(views),      O(names),
                                        END};
 #define R(member) FIELD(bpcn_read_options, member)
 const struct field read_options_fields[] = {R(objective), R(noise), R(shards), END};
@@ -50,12 +38,11 @@ const struct field open_options_fields[] = {P(read_only), P(sync), P(threads), P
 const struct field stats_fields[] = {
     S(dim),        S(code_dim), S(particles),           S(writes),    S(forgets),
     S(deletes),    S(bytes),    S(effective_particles), S(kernels),   S(prepared_bytes),
-    S(bytes_most), S(shards),   S(open_shard),          S(surprises), S(names),
-    S(name_bytes), END};
+    S(bytes_most), S(shards),   S(open_shard),          S(surprises), S(names), S(name_bytes), END};
 #define F(member) FIELD(bpcn_file_info, member)
 const struct field file_info_fields[] = {
-    F(version),      F(generation),     F(writes),    F(forgets),   F(deletes),   F(note_bytes),
-    F(file_bytes),   F(snapshot_bytes), F(log_bytes), F(records),   F(replayed),  F(dropped_bytes),
+    F(version),      F(generation),     F(writes),    F(forgets),   F(deletes),  F(note_bytes),
+    F(file_bytes),   F(snapshot_bytes), F(log_bytes), F(records),   F(replayed), F(dropped_bytes),
     F(dropped_rows), F(sealed),         F(file_most), F(disk_most), F(torn_seal), END};
 #define V(member) FIELD(bpcn_recovery, member)
 const struct field recovery_fields[] = {V(writes), V(records),     V(rows),      V(mended), V(lost_records),

@@ -50,8 +50,8 @@ struct buffers {
 
 enum { BUFFER_IN = 0, BUFFER_OUT = 1 };
 
-/* Contiguous numbers of the type 'f', 'd', 'L' (size_t) or '?' (a byte, zero or not), or with 'x' bytes of anything, of
-   which there must be `count`. NULL: None was given, or it failed. */
+/* Contiguous numbers of the type 'f', 'd', 'L' (size_t) or '?' (a byte, zero or not), or with 'x' bytes of anything, of which there
+   must be `count`. NULL: None was given, or it failed. */
 void *buffers_take(struct buffers *buffers, PyObject *object, const char *name, char type, size_t count, int out);
 /* The same of rows of `row` floats each, however many there are. */
 float *buffers_take_rows(struct buffers *buffers, PyObject *object, const char *name, size_t row, size_t *n);
@@ -79,7 +79,7 @@ bpcn_memory *call_begin(struct call *call, PyObject *self, enum use use);
 /* Lets the memory go and takes the GIL. The caller then looks at the status of what it called. */
 void call_end(struct call *call);
 
-/* ---- the methods, in calls.c, names.c and parameters.c */
+/* ---- the methods, in calls.c and parameters.c */
 
 extern PyMethodDef handle_methods[];
 PyObject *handle_close(PyObject *self, PyObject *unused);
@@ -91,20 +91,6 @@ PyObject *set_top(PyObject *self, PyObject *args);
 PyObject *get_weights(PyObject *self, PyObject *args);
 PyObject *set_weights(PyObject *self, PyObject *args);
 PyObject *set_shards(PyObject *self, PyObject *args);
-
-/* ---- names of rows, in names.c */
-
-struct given_names {
-    PyObject *held;     /* the strings, as long as they are used */
-    const char **names; /* [n], NULL: none of any row */
-};
-
-int names_take(struct given_names *given, PyObject *object,
-               size_t n); /* -1: a Python error is set; release all the same */
-void names_release(struct given_names *given);
-PyObject *get_names(PyObject *self, PyObject *unused);
-PyObject *get_name(PyObject *self, PyObject *args);
-PyObject *delete_name(PyObject *self, PyObject *args);
 
 /* ---- functions of the module, in tables.c */
 
