@@ -267,9 +267,9 @@ class Memory:
 
     # ---- write
 
-    def write(self, x: Any, known: Any = None, *, progress: Progress | bool = False) -> Written:
+    def write(self, x: Any, known: Any = None, *, names: Any = None, progress: Progress | bool = False) -> Written:
         """Writes rows, each in one shot. Entries that are NaN, or not `known`, are holes: what the memory predicts there
-        stays. `progress` is called with the rows done and all rows (True: tqdm shows them).
+        stays. `names` are kept of the latest rows, as many as the option `names` says: one for each row, or None. `progress` is called with the rows done and all rows (True: tqdm shows them).
 
         Of a table, one row in eight is first shown with a third of its columns hidden: what the memory is off by then
         calibrates `read(..., spread=True)`.
@@ -280,6 +280,9 @@ class Memory:
         if rows.known is not None and rows.known.all():
             rows.known = None
         info = np.zeros(len(rows.x), np.dtype(raw.WRITE_ROW))
+        called: list[str | None] | None = [names] if isinstance(names, str) else None if names is None else list(names)
+        if called is not None and len(called) != len(rows.x):
+            raise raw.InvalidError(f"there are {len(called)} names for {len(rows.x)} rows")
         good = self._could_be_written(rows)
         step = WRITE_ROWS if good else max(len(rows.x), 1)
         trials = self._trials if good else None
@@ -287,8 +290,8 @@ class Memory:
         done = 0
         try:
             for part in _parts(len(rows.x), step):
-                x, mask = rows.x[part], _of(rows.known, part)
-                done += trials.write(x, mask, info[part]) if trials else self._handle.write(x, mask, info[part], None)
+                write = trials.write if trials else self._write_rows
+                done += write(rows.x[part], _of(rows.known, part), info[part], called and called[part])
                 tell(done, len(rows.x))
         except raw.Error as error:
             error.written += done
@@ -296,6 +299,9 @@ class Memory:
         finally:
             end()
         return Written(info[0] if rows.single else info)
+
+    def _write_rows(self, x: Floats, known: Mask | None, info: Array, names: list[str | None] | None) -> int:
+        return self._handle.write(x, known, info, None, names)
 
     @staticmethod
     def _could_be_written(rows: Rows) -> bool:
@@ -306,8 +312,20 @@ class Memory:
             return bool(good.all())
         return bool((good | ~rows.known).all() and rows.known.any(axis=1).all())
 
-    def delete(self, x: Any) -> None:
-        """Takes rows back, one after the other; RefusedError when the memory does not hold one."""
+    def delete(self, x: Any = None, *, name: str | None = None) -> None:
+        """Takes rows back, one after the other, or the latest of a name; RefusedError when the memory does not hold one.
+
+        >>> memory = Memory(dim=3, names=10)
+        >>> _ = memory.write(np.eye(3), names=["x", "y", "z"])
+        >>> memory.delete(name="y")
+        >>> memory.names, memory.read([0.0, 0.0, 1.0]).name
+        (['x', 'z'], 'z')
+        """
+        if (x is None) == (name is None):
+            raise TypeError("say what to delete by rows or by a name")
+        if name is not None:
+            self._handle.delete_name(name)
+            return
         rows = self._layout.encode(x)
         if rows.known is not None and not rows.known.all():
             raise raw.InvalidError("a row to delete has unknown entries")
@@ -364,7 +382,13 @@ class Memory:
             info[0] if rows.single else info,
             None if widths is None else self._layout.decode_spread(self._covering(widths), answer, rows),
             self._typicality_of(rows) if typicality else None,
+            self._names_of(info["name"], rows.single),
         )
+
+    def _names_of(self, numbers: Array, single: bool) -> Any:
+        kept = {number: name for name, number, _ in self._handle.get_names()} if numbers.any() else {}
+        names = [kept.get(number) for number in numbers.tolist()]
+        return names[0] if single else names
 
     def _covering(self, spread: Floats) -> Floats:
         """The library's spread; of a table such that it covers what the memory was off by on rows that it had not seen."""
@@ -516,6 +540,11 @@ class Memory:
     def rows(self) -> int:
         """Rows written since it was made."""
         return int(self.stats["writes"])
+
+    @property
+    def names(self) -> list[str]:
+        """The names that are kept of rows, the oldest first."""
+        return [name for name, _, _ in self._handle.get_names()]
 
     @property
     def fullness(self) -> float:

@@ -37,11 +37,12 @@ class _Told:
 class Read(_Told):
     """Answers to queries."""
 
-    def __init__(self, x: Any, info: Any, spread: Array | None, typicality: Any) -> None:
+    def __init__(self, x: Any, info: Any, spread: Array | None, typicality: Any, name: Any) -> None:
         super().__init__(info)
         self.x = x  #: the answers, in the form of the queries
         self.spread = spread  #: the standard deviation of every entry, if asked for
         self.typicality = typicality  #: a conformal p-value of every query, if asked for
+        self.name = name  #: the name of the row that each recalls, None where none is kept or it cannot be told
 
     log_density = _told("log_density", "Log predictive density of the known entries and the code.")
     noise = _told("noise", "Standard deviation assumed or estimated for the known entries.")

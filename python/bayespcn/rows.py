@@ -43,7 +43,7 @@ def mask(known: Any, shape: tuple[int, ...]) -> Mask:
         raise TypeError(f"known must be an array of bool, not {array.dtype}")
     if array.shape not in (shape, shape[1:]):
         raise InvalidError(f"known has the shape {array.shape}, but must have that of the rows, {shape}")
-    return np.broadcast_to(array != 0, shape)
+    return np.broadcast_to(array.astype(np.bool_, copy=False), shape)
 
 
 def narrow(x: Array) -> Floats:
@@ -53,12 +53,12 @@ def narrow(x: Array) -> Floats:
     return narrowed
 
 
-def without_nan(x: Floats, known: Mask | None, keep_mask: bool) -> tuple[Floats, Mask | None]:
+def without_nan(x: Floats, known: Mask | None) -> tuple[Floats, Mask | None]:
     """Where no mask was given, NaN means unknown; NaN that is not known becomes 0."""
+    if x.size == 0 or not np.isnan(x.min()):  # a minimum is NaN where anything is
+        return x, None if known is None else np.ascontiguousarray(known)
     nan = np.isnan(x)
     if known is None:
-        if not nan.any():
-            return x, np.ones(x.shape, np.bool_) if keep_mask else None
         known = ~nan
     hidden = nan & ~known
     return np.where(hidden, np.float32(0), x) if hidden.any() else x, np.ascontiguousarray(known)
@@ -106,7 +106,7 @@ class Arrays:
         if self.pixels is not None:
             low, high = self.pixels
             array = (array.astype(np.float64) - low) * (2 / (high - low)) - 1
-        rows, known = without_nan(narrow(self._flat(array, single)), known, keep_mask=False)
+        rows, known = without_nan(narrow(self._flat(array, single)), known)
         return Rows(rows, known, single)
 
     def _flat(self, array: Array, single: bool) -> Array:

@@ -72,32 +72,37 @@ class Trials:
             self._turn, self._process = Lock(), os.getpid()
         return self._turn
 
-    def write(self, x: Floats, known: Mask | None, info: Array) -> int:
+    def write(self, x: Floats, known: Mask | None, info: Array, names: list[str | None] | None) -> int:
         """Writes the rows, and before some of them tries those."""
         with self._my_turn():
             note = self._handle.get_note()
             sums = trials_of_note(note)
             before = int(sums["entries"][0])
-            self._write_and_try(x, known, info, sums)
+            self._write_and_try(x, known, info, names, sums)
             if sums["entries"][0] != before:
                 self._handle.set_note(note_with_trials(note, sums))
         return len(x)
 
-    def _write_and_try(self, x: Floats, known: Mask | None, info: Array, sums: Array) -> None:
+    def _write_and_try(
+        self, x: Floats, known: Mask | None, info: Array, names: list[str | None] | None, sums: Array
+    ) -> None:
         begin, first = 0, int(self._handle.get_stats()["writes"])
         shown = np.empty(x.shape[1], np.bool_)
         for i in range(len(x)):
             mask = None if known is None else known[i]
             if raw.trials_hide(first + i, self._column, mask, shown) > 0:
-                self._write_some(x, known, info, slice(begin, i))
+                self._write_some(x, known, info, names, slice(begin, i))
                 self._try(x[i], mask, shown, sums)
                 begin = i
-        self._write_some(x, known, info, slice(begin, len(x)))
+        self._write_some(x, known, info, names, slice(begin, len(x)))
 
-    def _write_some(self, x: Floats, known: Mask | None, info: Array, some: slice) -> None:
+    def _write_some(
+        self, x: Floats, known: Mask | None, info: Array, names: list[str | None] | None, some: slice
+    ) -> None:
         if some.stop > some.start:
             try:
-                self._handle.write(x[some], None if known is None else known[some], info[some], None)
+                mask = None if known is None else known[some]
+                self._handle.write(x[some], mask, info[some], None, names and names[some])
             except raw.Error as error:
                 error.written += some.start
                 raise

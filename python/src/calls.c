@@ -26,9 +26,10 @@ static PyObject *with_written(size_t written)
 
 static PyObject *write_rows(PyObject *self, PyObject *args)
 {
-    PyObject *ox, *oknown, *orows, *ocodes;
-    if (!PyArg_ParseTuple(args, "OOOO:write", &ox, &oknown, &orows, &ocodes))
+    PyObject *ox, *oknown, *orows, *ocodes, *onames = NULL;
+    if (!PyArg_ParseTuple(args, "OOOO|O:write", &ox, &oknown, &orows, &ocodes, &onames))
         return NULL;
+    struct names names = {.kept = NULL};
     struct buffers b = {.count = 0};
     struct call call;
     size_t n, dim = dim_of(self), code = handle_code_dim((handle *)self);
@@ -39,12 +40,14 @@ static PyObject *write_rows(PyObject *self, PyObject *args)
     info.rows = buffers_take(&b, orows, "rows", 'x', n * sizeof *info.rows, BUFFER_OUT);
     info.codes =
         buffers_take(&b, ocodes, "codes", 'f', n * handle_options((handle *)self)->particles * code, BUFFER_OUT);
-    bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, ALONE);
+    bpcn_memory *memory = b.failed || names_take(&names, onames, n) != 0 ? NULL : call_begin(&call, self, ALONE);
     bpcn_status status = BPCN_OK;
+    info.names = names.text;
     if (memory != NULL) {
         status = bpcn_memory_write(memory, x, known, n, &info);
         call_end(&call);
     }
+    names_release(&names);
     buffers_release(&b);
     if (memory == NULL)
         return NULL;
@@ -383,8 +386,11 @@ static PyObject *get_shards(PyObject *self, PyObject *unused)
 }
 
 PyMethodDef handle_methods[] = {
-    {"write", write_rows, METH_VARARGS, "write(x, known, rows, codes) -> rows written"},
+    {"write", write_rows, METH_VARARGS, "write(x, known, rows, codes, names=None) -> rows written"},
     {"delete", delete_row, METH_VARARGS, "delete(x)"},
+    {"delete_name", delete_name, METH_VARARGS, "delete_name(name)"},
+    {"get_names", get_names, METH_NOARGS, "get_names() -> (name, number, shard) of each, the oldest first"},
+    {"get_name", get_name, METH_VARARGS, "get_name(number) -> (name, number, shard)"},
     {"read", read_rows, METH_VARARGS, "read(x, known, options, out, info, spread)"},
     {"infer", infer_codes, METH_VARARGS, "infer(x, known, options, codes, info, spread)"},
     {"score", score_rows, METH_VARARGS, "score(x, known, log_density)"},

@@ -92,6 +92,21 @@ PyObject *get_weights(PyObject *self, PyObject *args);
 PyObject *set_weights(PyObject *self, PyObject *args);
 PyObject *set_shards(PyObject *self, PyObject *args);
 
+/* ---- names of rows, and the methods about them, in names.c */
+
+struct names {
+    PyObject *kept;    /* what the texts belong to */
+    const char **text; /* [n]; NULL: none were given */
+};
+
+/* n names, of which each may be None; NULL or None: none at all. 0, or -1 with a Python error. */
+int names_take(struct names *names, PyObject *object, size_t n);
+void names_release(struct names *names);
+
+PyObject *get_names(PyObject *self, PyObject *unused);
+PyObject *get_name(PyObject *self, PyObject *args);
+PyObject *delete_name(PyObject *self, PyObject *args);
+
 /* ---- functions of the module, in tables.c */
 
 PyObject *options_for_table(PyObject *module, PyObject *args);

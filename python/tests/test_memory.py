@@ -222,3 +222,49 @@ def test_every_error_is_an_error_with_its_status():
     assert sorted(c.status for c in classes) == list(range(1, 12))
     assert InvalidError.status_name == "invalid" and FullError.status_name == "full"
     assert issubclass(bayespcn.NoMemoryError, MemoryError) and issubclass(bayespcn.NumericError, ArithmeticError)
+
+
+# ---- names
+
+
+def test_names_are_kept_told_and_deleted_by(rows):
+    memory = Memory(dim=30, hidden=(32, 32), shards=1, names=3)
+    memory.write(rows[:4], names=["a", "b", None, "ü"])
+    memory.write(rows[4], names="last")
+    memory.write(rows[5])
+    assert memory.names == ["b", "ü", "last"]
+    assert memory.read(rows[:6]).name == [None, "b", None, "ü", "last", None]
+    assert memory.read(rows[4]).name == "last" and memory.read(-rows[4]).name is None
+    assert [twin.names for twin in (memory.copy(), pickle.loads(pickle.dumps(memory)))] == [memory.names] * 2
+    number = memory.read(rows[3]).info["name"]
+    assert memory._handle.get_name(int(number))[:2] == ("ü", number)
+    memory.delete(name="ü")
+    assert memory.names == ["b", "last"]
+    with pytest.raises(InvalidError):
+        memory.delete(name="ü")
+    with pytest.raises(InvalidError):
+        memory._handle.get_name(int(number))
+    for wrong in ({}, {"x": rows[0], "name": "b"}):
+        with pytest.raises(TypeError, match="by rows or by a name"):
+            memory.delete(**wrong)
+
+
+def test_names_that_cannot_be_are_refused_and_nothing_is_written(rows):
+    memory = Memory(dim=30, hidden=(32,), shards=1, names=3)
+    for names, sentence in ((["a"], "1 names for 2 rows"), (["a", "n\0l"], "zero byte"), (["a", "x" * 64], ""), (["a", ""], "")):
+        with pytest.raises(InvalidError, match=sentence):
+            memory.write(rows[:2], names=names)
+    with pytest.raises(TypeError):
+        memory.write(rows[:2], names=["a", 7])
+    with pytest.raises(TypeError, match="sequence of names"):
+        memory._handle.write(rows[:2], None, None, None, "ab")
+    with pytest.raises(InvalidError, match="1 names for 2 rows"):
+        memory._handle.write(rows[:2], None, None, None, ["a"])
+    assert memory.rows == 0 and memory.names == []
+
+
+def test_rows_of_a_table_keep_their_names():
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    memory = Memory(columns={name: "number" for name in "abc"}, hidden=(8,), sigma_x=0.1, views=1, shards=2, names=40)
+    memory.write(x, names=[f"row {k}" for k in range(40)])
+    assert memory.names == [f"row {k}" for k in range(40)]
