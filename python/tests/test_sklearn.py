@@ -121,7 +121,8 @@ def test_with_defaults_it_is_the_programs_create_like_write_and_fill(tmp_path):
     imputer = MemoryImputer(threads=1).fit(x)
     filled, std = imputer.transform(gaps, return_std=True)
     with Memory.open(tmp_path / "t.mem", clip=True, threads=1) as program:
-        assert program.options == {**imputer.memory_.options, "threads": program.options["threads"]}
+        ours = {key: program.options[key] for key in ("threads", "names")}  # the program keeps names of rows
+        assert program.options == {**imputer.memory_.options, **ours}
         some = hidden.any(axis=1)
         answer = program.read(gaps[some], spread=True)
         np.testing.assert_array_equal(filled[some], answer.x)  # the same bits: of every row, centre, scale and setting

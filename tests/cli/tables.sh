@@ -15,7 +15,7 @@ law "create --like says what it chose" same "$(grep -v '^t.mem: \|^on disk' <<<"
   height  number    $(grep -o 'centre [0-9.]*, scale [0-9.]*' <<<"$out" | tail -1)
   group   category  old, young
   coin    category  head, tail"
-law "and what a row is" contains "$out" "t.mem: empty, 2 numbers, 2 categories, 8 views of 32 networks of "
+law "and what a row is" contains "$out" "t.mem: empty, 2 numbers, 2 categories, 8 views of 64 networks of "
 run bpcn create j.mem --like table.csv --json
 law "and as JSON" contains "$out" '"columns":[{"name":"age","kind":"number","entries":1,"centre":'
 law "with words and reasons" contains "$out" '"words":["old","young"]},{"name":"coin"'
