@@ -304,3 +304,24 @@ def test_pictures_are_shared_with_the_program(tmp_path):
     with Memory.open(tmp_path / "q.mem", "a", shape=(4, 5, 3)) as memory:
         memory.write(pictures)
     assert "5x4x3" in bpcn("info", tmp_path / "q.mem")
+
+
+def test_a_words_spread_is_about_the_chance_that_it_is_wrong():
+    """On rows that were not learnt; twice the binomial deviation of 90 cells is 0.1."""
+    draw = np.random.default_rng(0)
+    z = draw.normal(size=(1000, 2))
+    frame = pd.DataFrame(z @ draw.normal(size=(2, 4)) + 0.3 * draw.normal(size=(1000, 4)), columns=list("abcd"))
+    chosen = np.argmax(z @ draw.normal(size=(2, 4)) + 0.3 * draw.gumbel(size=(1000, 4)), 1)
+    frame["word"] = np.array(["red", "green", "blue", "grey"])[chosen]
+    asked = frame[700:].reset_index(drop=True)
+    hidden = draw.random(300) < 0.3
+    holes = asked.copy()
+    holes.loc[hidden, "word"] = None
+    memory = Memory(columns=frame[:700], hidden=(16, 16), views=4, shards=64, sigma_x=0.1)
+    memory.write(frame[:700])
+    answer = memory.read(holes, spread=True)
+    wrong = (answer.x["word"].astype(str) != asked["word"]).to_numpy()[hidden]
+    said = np.asarray(answer.spread)[hidden, 4]
+    unsure = said > np.median(said)
+    assert abs(wrong.mean() - said.mean()) < 0.12
+    assert wrong[unsure].mean() > wrong[~unsure].mean() + 0.1
