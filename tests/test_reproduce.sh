@@ -89,8 +89,9 @@ run recall --rows nobody > /dev/null 2> "$work/log" && fail "a row that is none 
 grep -q 'no row is called nobody; there are: identity; nearest' "$work/log" || fail "no sentence for an unknown row"
 
 # Cells computed again come out as they were, and are missed where they are not there or not what they were. Without the
-# rows of the paper's objective: its many minima move the mean of four queries by any amount.
-"$bpcn" reproduce recall --check --sample 40 --rows '*[!)]' --longest 16 --limit-queries 4 --out "$work/out" --data-dir "$work/data" \
+# rows of the paper's objective and method, "(paper objective)" and "as the paper does it": its many minima move the mean of four
+# queries by any amount.
+"$bpcn" reproduce recall --check --sample 40 --rows '*[!i][!)]' --longest 16 --limit-queries 4 --out "$work/out" --data-dir "$work/data" \
     --datasets cifar10 > "$work/log" || fail "--check: $(cat "$work/log")"
 grep -q 'cells computed again, 0 moved' "$work/log" || fail "--check does not say what it found"
 cmp -s "$work/out/cells.csv" "$work/before" || fail "--check wrote something"
@@ -98,7 +99,7 @@ awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } /mhn/ { $at["
     "$work/before" > "$work/rows/cells.csv"
 "$bpcn" reproduce recall --check --sample 40 --rows 'mhn*' --longest 16 --limit-queries 4 --out "$work/rows" \
     --data-dir "$work/data" --datasets cifar10 > "$work/log" && fail "a cell that moved went unseen"
-[ "$(grep -c '^MOVED .*mhn.*: 0.300000, now' "$work/log")" = 6 ] || fail "--check does not say which cells moved"
+[ "$(grep -c '^MOVED .*mhn.*: 0.300000, now' "$work/log")" = "$(grep -c mhn "$work/before")" ] || fail "--check does not say which cells moved"
 run sigma --check > /dev/null 2> "$work/log" && fail "a check of nothing was accepted"
 grep -q 'has none of these cells' "$work/log" || fail "no sentence for a check of nothing"
 
