@@ -8,7 +8,7 @@
  * and the share of images recalled by k / q. The corruptions are the same numbers everywhere: the error of the query
  * itself may move by a millionth. Measured with the kernels portable and avx2, which round differently, on 30 cells:
  * 25 differ by less than a thousandth of their error, and five of white noise 0.8 under the paper's objective, of which
- * some queries have many minima, by 2 to 16 %. A cell of a handful of such queries can move by more, and is told.
+ * some queries have many minima, by 1 to 17 %. A cell of a handful of such queries can move by more, and is told.
  */
 #ifndef EXPERIMENTS_CHECK_H
 #define EXPERIMENTS_CHECK_H

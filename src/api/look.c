@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VIEWS = 8, CELLS = 64 };           /* measured best of 2 to 8 views of 8 to 128: docs/TABLES.md */
+enum { VIEWS = 8, CELLS = 64 };           /* of 4 and 8 views of 32 to 256: docs/MODEL.md */
 enum { LOOK_VIEWS = 4, LOOK_CELLS = 32 }; /* enough to tell settings apart */
 enum { LOOK_LEAST = 200 };                /* rows */
 static const double noticeably = 0.97;    /* a setting must be better by this than the usual one */

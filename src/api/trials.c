@@ -5,7 +5,7 @@
 
 enum { EVERY = 8, FIRST = 16, REMEMBERED = 20000 }; /* rows, rows, entries */
 static const double hidden_share = 0.3;
-static const double usual_factor = 1.4; /* the median of the tables in results/tables.md */
+static const double usual_factor = 1.4; /* the median of 23 tables, with 32 networks a view */
 
 _Static_assert(sizeof(bpcn_trials) == 32, "bpcn_trials has 32 bytes");
 

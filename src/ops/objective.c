@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Chosen by scripts/choose-recall. */
+/* A choice of cost, not of error alone: docs/SOLVER.md. scripts/choose-recall measures others. */
 #ifndef RECALL_SENSORY
 #define RECALL_SENSORY 0.1
 #define RECALL_UPPER 0.1
