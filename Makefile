@@ -160,7 +160,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference familiarity update write holes typicality views tables read prepared forget delete shards shards_read numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read numerics \
           parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines experiments results)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
@@ -184,7 +184,7 @@ $(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(BUILD)/tests/test_baselines: $(BUILD)/tests/golden_files.o
 $(BUILD)/tests/test_shards $(BUILD)/tests/test_shards_read: $(BUILD)/tests/shards_support.o
-$(BUILD)/tests/test_prepared: $(BUILD)/tests/store_common.o
+$(BUILD)/tests/test_prepared $(BUILD)/tests/test_prepared_writes: $(patsubst %,$(BUILD)/tests/%_common.o,prepared store)
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
