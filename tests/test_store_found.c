@@ -1,0 +1,181 @@
+/* What is found in files that were left torn, that were damaged since, or that an earlier version made. */
+#include "store_common.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void torn_last_record_is_dropped_and_reported(void **state)
+{
+    size_t n;
+    bpcn_options o = small_options();
+    bpcn_memory *plain = create_plain(&o), *m = create_file(scratch("torn"), &o, BPCN_SYNC_EACH);
+    bpcn_file_info info = empty_info();
+    (void)state;
+    assert_int_equal(write_row(plain, 1), BPCN_OK);
+    assert_int_equal(write_row(m, 1), BPCN_OK);
+    assert_int_equal(write_row(m, 2), BPCN_OK);
+    bpcn_memory_free(m);
+    unsigned char *bytes = read_whole(scratch("torn"), &n);
+    leave_open(bytes);
+    write_whole(scratch("torn"), bytes, n - 9);
+    free(bytes);
+    assert_int_equal(bpcn_file_check(scratch("torn"), &info, NULL), BPCN_OK);
+    assert_int_equal(info.dropped_bytes, 111);
+    assert_int_equal(info.dropped_rows, 1);
+    assert_int_equal(info.sealed, 0);
+    assert_int_equal(info.records, 1);
+    assert_int_equal(info.file_bytes, n - 9);
+    m = reopen(scratch("torn"));
+    assert_true(same_state(plain, m));
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.dropped_bytes, 111);
+    assert_int_equal(info.dropped_rows, 1);
+    assert_int_equal(info.file_bytes, n - 120);
+    bpcn_memory_free(m);
+    assert_int_equal(bpcn_file_check(scratch("torn"), &info, NULL), BPCN_OK);
+    assert_int_equal(info.dropped_bytes, 0);
+    assert_int_equal(info.sealed, 1);
+    bpcn_memory_free(plain);
+}
+
+static void damaged_record_that_was_safe_is_not_dropped(void **state)
+{
+    size_t n;
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("rotten"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(write_row(m, i), BPCN_OK);
+    bpcn_memory_free(m);
+    unsigned char *bytes = read_whole(scratch("rotten"), &n);
+    leave_open(bytes);
+    memset(bytes + n - 200, 0, 8); /* in the second of three records of 120 bytes */
+    write_whole(scratch("rotten"), bytes, n);
+    free(bytes);
+    assert_int_equal(bpcn_memory_open(scratch("rotten"), NULL, &m), BPCN_CORRUPT);
+    assert_non_null(strstr(bpcn_error(), "record 1 of the log"));
+}
+
+/* Of a batch under one sync the disk may have had any sectors; but a single bit is not a sector. */
+static void record_of_a_batch_never_synced_is_torn_unless_one_bit_is_wrong(void **state)
+{
+    size_t n;
+    float rows[3 * 5];
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("batch"), &o, BPCN_SYNC_CALL);
+    bpcn_file_info info = empty_info();
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        make_row(i, 5, rows + 5 * i);
+    assert_int_equal(bpcn_memory_write(m, rows, NULL, 3, NULL), BPCN_OK);
+    bpcn_memory_free(m);
+    unsigned char *bytes = read_whole(scratch("batch"), &n);
+    leave_open(bytes);
+    for (size_t at = n - 240; at < n - 120; at++) /* the second record, its header and its checksums too */
+        for (unsigned bit = 0; bit < 8; bit++) {
+            bytes[at] ^= (unsigned char)(1u << bit);
+            write_whole(scratch("batch"), bytes, n);
+            bytes[at] ^= (unsigned char)(1u << bit);
+            assert_int_equal(bpcn_memory_open(scratch("batch"), NULL, &m), BPCN_CORRUPT);
+            assert_non_null(strstr(bpcn_error(), "record 1 of the log"));
+            assert_non_null(strstr(bpcn_error(), "one bit of it is wrong"));
+        }
+    memset(bytes + n - 200, 0, 80);
+    write_whole(scratch("batch"), bytes, n);
+    free(bytes);
+    m = reopen(scratch("batch"));
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(info.records, 1);
+    assert_int_equal(info.dropped_bytes, 240);
+    assert_int_equal(info.dropped_rows, 2);
+    bpcn_memory_free(m);
+}
+
+/* Kept from when there were only those: four rows, a forget and a note, in the log and folded. Their numbers are
+   compared with what the rows are, to the noise of 0.1 with which they were written. */
+static void files_of_version_1_open(void **state)
+{
+    static const char *const names[] = {"tests/corpus/store/version-1-log", "tests/corpus/store/version-1-folded"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bpcn_file_info info = empty_info();
+        bpcn_options o = {.size = sizeof o};
+        size_t n;
+        unsigned char *bytes = read_whole(names[i], &n);
+        assert_int_equal(bytes[8], 1);
+        write_whole(scratch("version-1"), bytes, n);
+        assert_int_equal(bpcn_file_check(scratch("version-1"), &info, NULL), BPCN_OK);
+        assert_int_equal(info.version, 1);
+        assert_int_equal(info.sealed, 0);
+        bpcn_memory *m = reopen(scratch("version-1"));
+        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+        assert_int_equal(info.version, 3); /* it was rewritten, so that it can be sealed */
+        assert_int_equal(info.generation, i == 0 ? 1 : 2);
+        assert_int_equal(info.replayed, i == 0 ? 6 : 0);
+        assert_int_equal(info.writes, 4);
+        assert_int_equal(info.forgets, 1);
+        assert_int_equal(info.note_bytes, 9);
+        assert_int_equal(bpcn_memory_get_options(m, &o), BPCN_OK);
+        assert_int_equal(o.shards, 1);
+        assert_int_equal(o.shard_rows, 4); /* the width of layer 1 */
+        assert_int_equal(o.when_full, BPCN_BLUR);
+        for (uint64_t row = 0; row < 4; row++) {
+            float x[5], out[5];
+            make_row(row, 5, x);
+            assert_int_equal(bpcn_memory_read(m, x, NULL, 1, NULL, out, NULL), BPCN_OK);
+            for (size_t j = 0; j < 5; j++)
+                assert_true(fabsf(out[j] - x[j]) < 0.5f);
+        }
+        assert_int_equal(write_row(m, 5), BPCN_OK);
+        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
+        bpcn_memory_free(m);
+        free(bytes);
+        bytes = read_whole(scratch("version-1"), &n);
+        assert_int_equal(bytes[8], 3);
+        free(bytes);
+    }
+}
+
+static void files_of_version_2_open(void **state)
+{
+    static const char *const names[] = {"tests/corpus/store/version-2-log", "tests/corpus/store/version-2-folded"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bpcn_file_info info = empty_info(), after = empty_info();
+        bpcn_memory *m, *again;
+        size_t n;
+        unsigned char *bytes = read_whole(names[i], &n);
+        assert_int_equal(bytes[8], 2);
+        write_whole(scratch("version-2"), bytes, n);
+        free(bytes);
+        assert_int_equal(bpcn_file_check(scratch("version-2"), &info, NULL), BPCN_OK);
+        assert_int_equal(info.version, 2);
+        assert_int_equal(info.records > 0, i == 0);
+        assert_true(info.writes > 6); /* more than three shards of two rows hold */
+        assert_int_equal(bpcn_memory_load(scratch("version-2"), &m), BPCN_OK);
+        again = reopen(scratch("version-2"));
+        assert_true(same_state(m, again));
+        bpcn_memory_free(again);
+        bpcn_memory_free(m);
+        assert_int_equal(bpcn_file_check(scratch("version-2"), &after, NULL), BPCN_OK);
+        assert_int_equal(after.version, 3);
+        assert_int_equal(after.sealed, 1);
+        assert_int_equal(after.writes, info.writes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(torn_last_record_is_dropped_and_reported),
+        cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
+        cmocka_unit_test(record_of_a_batch_never_synced_is_torn_unless_one_bit_is_wrong),
+        cmocka_unit_test(files_of_version_1_open),
+        cmocka_unit_test(files_of_version_2_open),
+    };
+    return cmocka_run_group_tests_name("memory files as they are found", tests, NULL, NULL);
+}
