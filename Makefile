@@ -196,6 +196,7 @@ $(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
 endif
 $(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
+$(BUILD)/tests/store_corrupt: $(patsubst %,$(BUILD)/tests/corrupt_%.o,common more network)
 $(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(INSIDE)
