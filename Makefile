@@ -160,7 +160,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels precondition search kink energy inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition search kink energy inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read numerics \
           parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines experiments results)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
@@ -173,7 +173,7 @@ check-deps:
 	$(Q)scripts/install-deps build check
 
 $(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
-IN_FLOAT := $(BUILD)/tests/test_kernels $(BUILD)/tests/test_precondition
+IN_FLOAT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition)
 $(IN_FLOAT:%=%.o): EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
@@ -183,6 +183,7 @@ $(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(BUILD)/tests/test_baselines: $(BUILD)/tests/golden_files.o
+$(BUILD)/tests/test_kernels $(BUILD)/tests/test_products: $(BUILD)/tests/kernels_support.o
 $(BUILD)/tests/test_shards $(BUILD)/tests/test_shards_read: $(BUILD)/tests/shards_support.o
 $(BUILD)/tests/test_prepared $(BUILD)/tests/test_prepared_writes: $(patsubst %,$(BUILD)/tests/%_common.o,prepared store)
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
@@ -265,8 +266,9 @@ check-arm64: ## the kernels and the golden files on aarch64, by qemu
 EMULATE = OPENBLAS_NUM_THREADS=1 qemu-aarch64 -L /usr/aarch64-linux-gnu \
     -E LD_LIBRARY_PATH=$(BUILD)/sysroot/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu/openblas-pthread
 .PHONY: emulated
-emulated: $(STATIC) $(SHARED) $(BUILD)/tests/test_kernels $(BUILD)/tests/golden
+emulated: $(STATIC) $(SHARED) $(BUILD)/tests/test_kernels $(BUILD)/tests/test_products $(BUILD)/tests/golden
 	$(Q)$(EMULATE) $(BUILD)/tests/test_kernels
+	$(Q)$(EMULATE) $(BUILD)/tests/test_products
 	$(Q)$(EMULATE) $(BUILD)/tests/golden tests/golden
 
 # ---- fuzzing: clang's libFuzzer, a million runs of each reader and five of the memory file
