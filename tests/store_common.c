@@ -53,14 +53,6 @@ const char *scratch(const char *name)
     return path;
 }
 
-uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
 bpcn_options small_options(void)
 {
     bpcn_options o;

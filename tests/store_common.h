@@ -6,6 +6,7 @@
 #include "bayespcn.h"
 
 #include "handle.h"
+#include "splitmix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,6 @@ const char *scratch_folder(void);
 
 /* "<scratch folder>/<name>" in a buffer that the 16th next call uses again. */
 const char *scratch(const char *name);
-
-/* Numbers that look random: the same for the same state. */
-uint64_t next_random(uint64_t *state);
 
 /* A memory of a few hundred numbers: dim 5, layers of 4 and 3. */
 bpcn_options small_options(void);

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "root.h"
+#include "splitmix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,17 +11,9 @@
 
 /* ---- random numbers */
 
-static uint64_t next(struct dice *dice)
-{
-    uint64_t z = dice->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 double dice_uniform(struct dice *dice)
 {
-    return (double)(next(dice) >> 11) * 0x1p-53;
+    return (double)(next_random(&dice->state) >> 11) * 0x1p-53;
 }
 
 double dice_normal(struct dice *dice)

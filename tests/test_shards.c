@@ -3,6 +3,7 @@
  * row. Whatever a shard does it does as a memory of its own would, with the same seed and the same rows.
  */
 #include "shards_support.h"
+#include "splitmix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -146,10 +147,7 @@ static void a_shard_depends_on_its_number_and_its_rows_alone(void **state)
 
 static uint64_t splitmix(uint64_t x)
 {
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
+    return next_random(&x);
 }
 
 /* Files do not hold what is drawn from it: it may never be another. */
