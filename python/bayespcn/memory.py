@@ -1,10 +1,7 @@
 """Memory: the friendly side of the raw module."""
 from __future__ import annotations
 
-import os
-import re
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -12,89 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bayespcn as raw
-from .columns import Table, columns_of, columns_of_note
+from .columns import Table
+from .life import Living
+from .options import CHOICES, TABLE_READ, first_rows, layout_of, numbers_of, options_of
+from .parts import WRITE_ROWS, Progress, in_parts, parts_of, some_of, teller_of
 from .picture import png_of_samples
 from .results import Codes, Read, Written
 from .rows import Array, Arrays, Floats, Mask, Rows
-from .tables import Trials, options_for, trials_of_note
-
-Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-Progress = Callable[[int, int], object]
-
-CHOICES: dict[str, dict[str, int]] = {
-    "activation": {name: value for value, name in enumerate(raw.ACTIVATIONS)},
-    "minimizer": {"lbfgs": raw.LBFGS, "adam": raw.ADAM},
-    "precision": {"float32": raw.FLOAT32, "float64": raw.FLOAT64},
-    "when_full": {"blur": raw.BLUR, "recycle": raw.RECYCLE, "refuse": raw.REFUSE},
-    "objective": {
-        "default": raw.OBJECTIVE_DEFAULT,
-        "marginal": raw.OBJECTIVE_MARGINAL,
-        "paper": raw.OBJECTIVE_PAPER,
-        "recall": raw.OBJECTIVE_RECALL,
-    },
-    "sync": {"each": raw.SYNC_EACH, "call": raw.SYNC_CALL, "manual": raw.SYNC_MANUAL},
-}
-
-# Between two of these Python has its say: an interrupt, the progress of a long write.
-WRITE_ROWS, READ_ROWS = 256, 256
-
-ARRAY_OPTIONS: dict[str, Any] = {"hidden": (64, 64, 64), "shards": 16}
-TABLE_READ: dict[str, Any] = {"objective": "marginal", "noise": 0.0}
+from .tables import trials_of_note
 
 
-def _chosen(values: dict[str, Any]) -> dict[str, Any]:
-    """Words become the library's numbers."""
-    chosen = dict(values)
-    for name, words in CHOICES.items():
-        if isinstance(chosen.get(name), str):
-            if chosen[name] not in words:
-                raise raw.InvalidError(f"{name} is {chosen[name]!r}, but must be one of {', '.join(words)}")
-            chosen[name] = words[chosen[name]]
-    return chosen
-
-
-def _layout(dim: int | None, shape: Any, columns: Any, pixels: Any, clip: bool) -> Arrays | Table:
-    if sum(what is not None for what in (dim, shape, columns)) != 1:
-        raise TypeError("say what a row is with one of dim, shape and columns")
-    if columns is not None:
-        return Table(columns_of(columns), clip)
-    return Arrays((int(dim),) if dim is not None else tuple(map(int, shape)), pixels)
-
-
-def _layout_of_note(note: str, dim: int, pixels: Any, clip: bool) -> Arrays | Table:
-    """What a memory's note says of its rows; one vector if it says nothing."""
-    columns = columns_of_note(note)
-    if columns is not None:
-        layout: Arrays | Table = Table(columns, clip)
-    else:
-        shape = re.search(r"^shape=([\d,]+)$", note, re.M)
-        picture = re.search(r"^fields=[^:,\n]+:(\d+)x(\d+)(x3)?$", note, re.M)
-        if shape:
-            layout = Arrays(tuple(map(int, shape[1].split(","))), pixels)
-        elif picture:
-            layout = Arrays((int(picture[2]), int(picture[1])) + ((3,) if picture[3] else ()), pixels)
-        else:
-            layout = Arrays((dim,), pixels)
-    if layout.dim != dim:
-        raise raw.InvalidError(f"the memory's note describes rows of {layout.dim} entries, but it has {dim}")
-    return layout
-
-
-def _options_for(layout: Arrays | Table, options: dict[str, Any], like: Any) -> dict[str, Any]:
-    """What is not said is usual, or for a table follows from its first rows."""
-    if not isinstance(layout, Table):
-        return _chosen({**ARRAY_OPTIONS, **options, "dim": layout.dim})
-    said = "hidden" in options and "sigma_x" in options
-    usual = options_for(layout, {"threads": options.get("threads", 0)}, None if said else like)
-    return _chosen({**usual, **options})
-
-
-def _first_rows(columns: Any, like: Any) -> Any:
-    """A DataFrame to take the columns from is also one to take the settings from."""
-    return columns if like is None and hasattr(columns, "iloc") else like
-
-
-class Memory:
+class Memory(Living):
     """An associative memory: write an observation once, recall it from a noisy copy or a fragment.
 
     A row is said by one of `dim` (entries), `shape` (pictures (H, W), (H, W, 3), or anything) or `columns` (a DataFrame
@@ -134,136 +59,9 @@ class Memory:
         like: Any = None,
         **options: Any,
     ) -> None:
-        layout = _layout(dim, shape, columns, pixels, clip)
-        self._take(raw.create(_options_for(layout, options, _first_rows(columns, like))), layout, None)
+        layout = layout_of(dim, shape, columns, pixels, clip)
+        self._take(raw.create(options_of(layout, options, first_rows(columns, like))), layout, None)
         self._handle.set_note(layout.note().encode())
-
-    def _take(self, handle: raw.Handle, layout: Arrays | Table, path: Path | None) -> None:
-        self._handle = handle
-        self._layout = layout
-        self._path = path
-        self._trials = Trials(handle, layout, _chosen(TABLE_READ)) if isinstance(layout, Table) else None
-
-    @classmethod
-    def _of_handle(cls, handle: raw.Handle, pixels: Any, clip: bool, path: Path | None) -> Memory:
-        memory = cls.__new__(cls)
-        note = handle.get_note().decode(errors="replace")
-        memory._take(handle, _layout_of_note(note, handle.get_options()["dim"], pixels, clip), path)
-        return memory
-
-    # ---- life
-
-    @classmethod
-    def open(
-        cls,
-        path: Path,
-        mode: str = "r",
-        *,
-        sync: str = "each",
-        checkpoint_bytes: int = 0,
-        dim: int | None = None,
-        shape: Any = None,
-        columns: Any = None,
-        pixels: tuple[float, float] | None = None,
-        clip: bool = False,
-        like: Any = None,
-        threads: int = 0,
-        **options: Any,
-    ) -> Memory:
-        """Opens the memory that lives in a file: "r" to read it as it is now, "r+" to change it, "a" to make it if there
-        is none, from dim, shape or columns and options as of `Memory`. What a call acknowledged survives a crash.
-
-        >>> import tempfile, os
-        >>> path = os.path.join(tempfile.mkdtemp(), "rows.mem")
-        >>> with Memory.open(path, "a", dim=3) as memory:
-        ...     memory.write([1.0, 0.5, -1.0])
-        Written(1 rows)
-        >>> with Memory.open(path) as memory:
-        ...     memory.rows
-        1
-        """
-        if mode not in ("r", "r+", "a"):
-            raise raw.InvalidError(f"the mode is {mode!r}, but must be 'r', 'r+' or 'a'")
-        opening = _chosen(
-            {"sync": sync, "read_only": mode == "r", "threads": threads, "checkpoint_bytes": checkpoint_bytes}
-        )
-        made = None
-        if mode == "a":
-            layout = _layout(dim, shape, columns, pixels, clip)
-            made = _options_for(layout, options, None if os.path.exists(path) else _first_rows(columns, like))
-        elif options or dim or shape or columns is not None:
-            raise TypeError('what a row is and options are for mode "a"; a file that is there has its own')
-        handle = raw.open(path, opening, made)
-        if made is not None and handle.get_stats()["writes"] == 0 and not handle.get_note():
-            handle.set_note(layout.note().encode())
-        memory = cls._of_handle(handle, pixels, clip, path)
-        if made is not None and memory.shape != layout.shape:
-            memory.close()
-            raise raw.InvalidError(f"rows of the memory have the shape {memory.shape}, not {layout.shape}")
-        return memory
-
-    @classmethod
-    def load(cls, path: Path, *, pixels: tuple[float, float] | None = None, clip: bool = False) -> Memory:
-        """A copy of the memory in a file, which has nothing to do with the file any more."""
-        return cls._of_handle(raw.load(path), pixels, clip, None)
-
-    def save(self, path: Path) -> None:
-        """A plain copy to a file, whole or not at all."""
-        self._handle.save(path)
-
-    def copy(self) -> Memory:
-        """A copy without a file.
-
-        >>> memory = Memory(dim=3)
-        >>> other = memory.copy()
-        >>> _ = other.write([1.0, 2.0, 3.0])
-        >>> memory.rows, other.rows
-        (0, 1)
-        """
-        return type(self)._of_bytes(self._bytes(), self._layout.pixels, getattr(self._layout, "clip", False))
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
-        return self.copy()
-
-    def _bytes(self) -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "memory")
-            self.save(path)
-            with open(path, "rb") as file:
-                return file.read()
-
-    @classmethod
-    def _of_bytes(cls, content: bytes, pixels: Any, clip: bool) -> Memory:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "memory")
-            with open(path, "wb") as file:
-                file.write(content)
-            return cls.load(path, pixels=pixels, clip=clip)
-
-    def __reduce__(self) -> Any:
-        if self._path is not None:
-            raise TypeError(f"the memory lives in {os.fspath(self._path)!r}: pickle that path, or a copy()")
-        return type(self)._of_bytes, (self._bytes(), self._layout.pixels, getattr(self._layout, "clip", False))
-
-    def close(self) -> None:
-        """Syncs and closes; a second time does nothing."""
-        self._handle.close()
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def sync(self) -> None:
-        """Makes all changes so far durable."""
-        self._handle.sync()
-
-    def checkpoint(self) -> None:
-        """Folds the file's log into it."""
-        self._handle.checkpoint()
 
     # ---- write
 
@@ -286,12 +84,12 @@ class Memory:
         good = self._could_be_written(rows)
         step = WRITE_ROWS if good else max(len(rows.x), 1)
         trials = self._trials if good else None
-        tell, end = _teller(progress, len(rows.x))
+        tell, end = teller_of(progress, len(rows.x))
         done = 0
         try:
-            for part in _parts(len(rows.x), step):
+            for part in parts_of(len(rows.x), step):
                 write = trials.write if trials else self._write_rows
-                done += write(rows.x[part], _of(rows.known, part), info[part], called and called[part])
+                done += write(rows.x[part], some_of(rows.known, part), info[part], called and called[part])
                 tell(done, len(rows.x))
         except raw.Error as error:
             error.written += done
@@ -376,7 +174,7 @@ class Memory:
 
         # A row's answer does not depend on whether there are holes in the others.
         split = known is None and not self._layout.fills
-        _in_parts(ask, rows, split, answer, info, widths)
+        in_parts(ask, rows, split, answer, info, widths)
         return Read(
             self._layout.decode(answer, rows) if out is None else out,
             info[0] if rows.single else info,
@@ -400,7 +198,7 @@ class Memory:
     def _read_options(self, noise: float | None, objective: str | None, shards: int) -> dict[str, Any]:
         usual = TABLE_READ if self._layout.fills else {}
         given = {"noise": noise, "objective": objective, "shards": shards}
-        return _chosen({**usual, **{key: value for key, value in given.items() if value is not None}})
+        return numbers_of({**usual, **{key: value for key, value in given.items() if value is not None}})
 
     def _room(self, out: Any, rows: Rows) -> Floats:
         if out is None:
@@ -423,7 +221,7 @@ class Memory:
         def ask(part: Floats, mask: Mask | None, some_codes: Array, some_info: Array) -> None:
             self._handle.infer(part, mask, options, some_codes, some_info, None)
 
-        _in_parts(ask, rows, known is None and not self._layout.fills, codes, info)
+        in_parts(ask, rows, known is None and not self._layout.fills, codes, info)
         return Codes(codes[0], info[0]) if rows.single else Codes(codes, info)
 
     def score(self, x: Any, known: Any = None) -> Any:
@@ -441,7 +239,7 @@ class Memory:
         density = np.empty(len(rows.x))
         if rows.known is not None and rows.known.all():
             rows.known = None
-        _in_parts(self._handle.score, rows, False, density)
+        in_parts(self._handle.score, rows, False, density)
         return density
 
     def _typicality_of(self, rows: Rows) -> Any:
@@ -584,44 +382,3 @@ class Memory:
 
 def _doubles(x: Any) -> NDArray[np.float64] | None:
     return None if x is None else np.require(x, np.float64, ["C", "A"])
-
-
-def _parts(n: int, step: int) -> Iterator[slice]:
-    return (slice(at, min(at + step, n)) for at in range(0, n, step))
-
-
-def _of(known: Mask | None, part: Any) -> Mask | None:
-    return None if known is None else known[part]
-
-
-def _in_parts(call: Callable[..., None], rows: Rows, split: bool, *results: Any) -> None:
-    """Calls for some rows at a time, and with `split` apart for rows with and without holes, the latter with no mask."""
-    groups: list[tuple[Any, Mask | None]] = [(None, rows.known)]
-    if split and rows.known is not None:
-        whole = rows.known.all(axis=1)
-        if whole.any():
-            groups = [(np.flatnonzero(whole), None), (np.flatnonzero(~whole), rows.known)]
-    for chosen, known in groups:
-        for part in _parts(len(rows.x) if chosen is None else len(chosen), READ_ROWS):
-            if chosen is None:
-                call(rows.x[part], _of(known, part), *(None if r is None else r[part] for r in results))
-                continue
-            here = chosen[part]
-            some = [None if r is None else r[here] for r in results]
-            call(rows.x[here], _of(known, here), *some)
-            for result, values in zip(results, some):
-                if result is not None:
-                    result[here] = values
-
-
-def _teller(progress: Progress | bool, n: int) -> tuple[Progress, Callable[[], object]]:
-    """What to call after every part and at the end."""
-    if callable(progress):
-        return progress, lambda: None
-    try:
-        bar = __import__("tqdm").tqdm(total=n, unit="row") if progress else None
-    except ImportError:
-        bar = None
-    if bar is None:
-        return lambda done, rows: None, lambda: None
-    return lambda done, rows: bar.update(done - bar.n), bar.close
