@@ -151,7 +151,7 @@ void repair(void)
 }
 
 unsigned long made;
-static char seen[160][512];
+static char seen[256][512];
 
 void refuse(bpcn_status expected, const char *words)
 {

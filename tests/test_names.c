@@ -175,7 +175,8 @@ static void shards_that_are_recycled_take_their_names_along(void **state)
     bpcn_memory_free(m);
 }
 
-/* A half that two rows share decides nothing: the name is that of the row that the answer is nearer to, clearly, or none. */
+/* A half that two rows share decides nothing: the name is that of the row that the answer is nearer to, clearly, or
+ * none. */
 static void rows_that_are_nearly_equal_are_not_mistaken(void **state)
 {
     bpcn_options o = picture_options(1024);
@@ -309,8 +310,16 @@ static void latest_of_the_same_name_counts(void **state)
 
 static void bad_names_are_refused_before_anything_is_written(void **state)
 {
-    static const char *const bad[] = {"", "1234567890123456789012345678901234567890123456789012345678901234",
-                                      "a\nb", "\x7f", "\xc2\x85", "\xff", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xc0\xaf",
+    static const char *const bad[] = {"",
+                                      "1234567890123456789012345678901234567890123456789012345678901234",
+                                      "a\nb",
+                                      "\x7f",
+                                      "\xc2\x85",
+                                      "\xff",
+                                      "\xc3",
+                                      "\xe2\x82",
+                                      "\xed\xa0\x80",
+                                      "\xc0\xaf",
                                       "\xf5\x80\x80\x80"};
     bpcn_options o = small_options();
     float rows[10];
