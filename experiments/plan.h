@@ -1,7 +1,7 @@
 /*
  * What `reproduce` computes: tables of cells. A cell is one method, dataset, seed, length, task and
  * objective, and its key says all of that and nothing else, so experiments that share a cell share
- * its result. To add a table, write a function like those in plan.c and name it in `experiments`.
+ * its result. To add a table, write a function like those in plan_paper.c and name it in `experiments` of plan.c.
  */
 #ifndef EXPERIMENTS_PLAN_H
 #define EXPERIMENTS_PLAN_H
