@@ -68,8 +68,11 @@ static void shorten(struct plan *p, size_t longest)
 int plan_create(const struct plan_request *r, struct plan *p, struct failure *failure)
 {
     int found = 0, status = 0;
-    *p = (struct plan){
-        .tier = r->tier, .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds, .limit = r->limit, .rows = r->rows};
+    *p = (struct plan){.tier = r->tier,
+                       .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds,
+                       .limit = r->limit,
+                       .rows = r->rows,
+                       .best = r->best};
     for (size_t e = 0; status == 0 && e < EXPERIMENTS; e++)
         if (strcmp(r->experiment, "all") == 0 || strcmp(r->experiment, experiments[e].name) == 0) {
             found = 1;
@@ -112,15 +115,17 @@ static size_t queries_of(const struct plan *p, const struct table *t, const stru
 }
 
 /* GPCN offline alone would take hours for each further seed. */
-static size_t seeds_of(const struct plan *p, const struct row *r)
+static size_t seeds_of(const struct plan *p, const struct table *t, const struct row *r)
 {
-    return p->tier == TIER_PAPER && r->spec.kind == METHOD_GPCN_OFFLINE ? 1 : p->seeds;
+    if (p->tier == TIER_PAPER && r->spec.kind == METHOD_GPCN_OFFLINE)
+        return 1;
+    return t->seeds > 0 && t->seeds < p->seeds ? t->seeds : p->seeds;
 }
 
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)
 {
     const struct row *r = &t->row[row];
-    if ((r->most > 0 && t->lengths[column] > r->most) || seed >= seeds_of(p, r))
+    if ((r->most > 0 && t->lengths[column] > r->most) || seed >= seeds_of(p, t, r))
         return 0;
     *cell = (struct cell){.kind = t->kind,
                           .spec = r->spec,

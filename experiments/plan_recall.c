@@ -2,6 +2,7 @@
 #include "plan_tables.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* rates: of the Hopfield network, and of the paper's with what it calls a dot product; see baselines.h */
 static void add_simple(struct table *t, const char *paper_table, double rate, double paper_rate)
@@ -41,6 +42,31 @@ static void add_gpcn(struct table *t, const struct sizes *z)
     add_row(t, label, network_of(METHOD_GPCN_ONLINE, z->narrow, 3), "recall", "GPCN (online)");
 }
 
+static int has_row(const struct table *t, const struct method_spec *spec, bpcn_objective objective)
+{
+    char wanted[KEY_ROOM], key[KEY_ROOM];
+    method_key(spec, wanted, sizeof wanted);
+    for (size_t r = 0; r < t->rows; r++) {
+        method_key(&t->row[r].spec, key, sizeof key);
+        if (t->row[r].objective == objective && strcmp(key, wanted) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* What the search found best on the dataset, where no row has it already. */
+static void add_best(struct table *t, const struct best_rows *best)
+{
+    for (size_t k = 0; best != NULL && k < best->count; k++) {
+        const struct row *r = &best->item[k].row;
+        char label[64];
+        if (strcmp(best->item[k].dataset, t->dataset) != 0 || has_row(t, &r->spec, r->objective))
+            continue;
+        snprintf(label, sizeof label, "best of search: %.47s", r->label);
+        add_row(t, label, r->spec, "recall", "BayesPCN")->objective = r->objective;
+    }
+}
+
 int plan_recall(struct plan *p, const char *dataset)
 {
     const struct sizes *z = &sizes_of[p->tier];
@@ -66,6 +92,7 @@ int plan_recall(struct plan *p, const char *dataset)
         if (k == 0)
             add_row(t, "bayespcn, against paper L4 GELU", memory, "depth", "BayesPCN L4");
         add_both(t, "bayespcn+forget", forgetting(memory, z, 0.001), "recall", "BayesPCN (forget)");
+        add_best(t, p->best);
     }
     return 0;
 }
@@ -93,6 +120,7 @@ int plan_search(struct plan *p, const char *dataset)
         if (t == NULL)
             return -1;
         t->queries = COMPARED_QUERIES / 2;
+        t->seeds = 1;
         for (size_t at = 0; at < 12; at++) {
             char label[40];
             struct method_spec s = network_of(METHOD_BAYESPCN, widths[at / 4], 3);

@@ -2,6 +2,7 @@
 #include "results.h"
 
 #include "bayespcn.h"
+#include "best.h"
 #include "chart.h"
 #include "figure.h"
 
@@ -270,6 +271,19 @@ static void experiment_pictures(FILE *file, const struct job_list *list, const s
     }
 }
 
+/* What a function writes in Markdown, into the page. */
+static void from_markdown(FILE *file, void (*write)(FILE *, const struct job_list *, const struct plan *),
+                          const struct job_list *list, const struct plan *plan)
+{
+    FILE *markdown = tmpfile();
+    if (markdown == NULL)
+        return;
+    write(markdown, list, plan);
+    rewind(markdown);
+    markdown_from(file, markdown);
+    fclose(markdown);
+}
+
 static void experiment_tables(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment)
 {
     fputs("<details><summary>The tables</summary>\n", file);
@@ -303,6 +317,8 @@ static int html_experiment(FILE *file, const struct job_list *list, const struct
         fprintf(file, "<h3>%s</h3>\n", datasets[d]);
         status = draw_curves(file, list, plan, experiment, datasets[d], failure);
     }
+    if (strcmp(experiment, "search") == 0)
+        from_markdown(file, best_markdown, list, plan);
     experiment_pictures(file, list, plan, experiment, pictures);
     experiment_tables(file, list, plan, experiment);
     return status;

@@ -1,6 +1,7 @@
 /* From arguments to a report. */
 #include "reproduce.h"
 
+#include "best.h"
 #include "results.h"
 
 #include <getopt.h>
@@ -186,9 +187,30 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
     return status;
 }
 
+/* What the search found best, from its cells in the folder. */
+static int find_best(struct reproduction *r, struct failure *failure)
+{
+    struct plan_request request = r->request;
+    struct plan plan;
+    struct job_list list;
+    request.experiment = "search";
+    request.datasets = request.rows = NULL;
+    request.longest = 0;
+    if (plan_create(&request, &plan, failure) != 0)
+        return -1;
+    int status = job_list_create(&plan, r->out, r->data_dir, &list, failure);
+    if (status == 0) {
+        r->best = search_best_rows(&list, &plan);
+        r->request.best = &r->best;
+        job_list_free(&list);
+    }
+    plan_free(&plan);
+    return status;
+}
+
 int reproduce_prepare(struct reproduction *r, const char *commit, struct failure *failure)
 {
-    if (plan_create(&r->request, &r->plan, failure) != 0)
+    if (find_best(r, failure) != 0 || plan_create(&r->request, &r->plan, failure) != 0)
         return -1;
     if (job_list_create(&r->plan, r->out, r->data_dir, &r->list, failure) != 0)
         return -1;

@@ -16,6 +16,7 @@ struct reproduction {
     size_t sample; /* of the check */
     size_t seed;
     char command[512];
+    struct best_rows best; /* of the search, where the results have all of it */
     struct plan plan;
     struct job_list list;
 };

@@ -2,6 +2,7 @@
 #include "results.h"
 
 #include "bayespcn.h"
+#include "best.h"
 #include "formats.h"
 #include "paper_figures.h"
 
@@ -335,6 +336,8 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
     for (size_t k = 0; k < plan->tables && !shards; k++)
         if (strcmp(plan->table[k].experiment, experiment) == 0 && table_there(list, plan, &plan->table[k]))
             markdown_table(file, list, plan, &plan->table[k]);
+    if (strcmp(experiment, "search") == 0)
+        best_markdown(file, list, plan);
     markdown_above(file, list, plan, experiment);
     markdown_captions(file, list, plan, experiment);
     markdown_makers(file, list, plan, experiment);

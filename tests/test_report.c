@@ -1,0 +1,304 @@
+/*
+ * What is told of the cells: beside the paper's figures, the best of the search, the page.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "best.h"
+#include "chart.h"
+#include "results.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static size_t row_called(const struct table *t, const char *label)
+{
+    size_t row = 0;
+    while (strcmp(t->row[row].label, label) != 0)
+        row++;
+    return row;
+}
+
+static void append_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* ---- beside the paper */
+
+/* What a function of the page writes. */
+static void caught(FILE *file, char *text, size_t room)
+{
+    rewind(file);
+    text[fread(text, 1, room - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* A plan, a list in a folder of its own, and a place in it. */
+struct place {
+    char folder[32];
+    struct plan plan;
+    struct job_list list;
+    const struct table *table;
+    size_t row;
+};
+
+static void open_place(struct place *p, size_t seeds)
+{
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = seeds};
+    struct failure failure;
+    snprintf(p->folder, sizeof p->folder, "/tmp/bpcn-test-XXXXXX");
+    assert_non_null(mkdtemp(p->folder));
+    assert_int_equal(plan_create(&request, &p->plan, &failure), 0);
+    assert_int_equal(job_list_create(&p->plan, p->folder, NULL, &p->list, &failure), 0);
+    p->table = &p->plan.table[0];
+    p->row = row_called(p->table, "bayespcn");
+}
+
+static void close_place(struct place *p)
+{
+    char path[64];
+    job_list_free(&p->list);
+    plan_free(&p->plan);
+    snprintf(path, sizeof path, "%s/cells.csv", p->folder);
+    unlink(path);
+    assert_int_equal(rmdir(p->folder), 0);
+}
+
+static void put_mse(struct place *p, size_t seed, double mse)
+{
+    struct cell cell;
+    struct record record = {0};
+    struct failure failure;
+    assert_true(plan_cell(&p->plan, p->table, p->row, 3, seed, &cell));
+    record_set(&record, "mse", mse);
+    assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
+}
+
+/* The paper: 0.0337 +- 0.0007 at 1024, and a unit of its last digit between figure and deviation. */
+static void a_figure_is_above_or_below_beyond_both_deviations_together(void **state)
+{
+    static const struct {
+        double mse;
+        enum relation want;
+    } alone[] = {{0.0328, BELOW}, {0.03291, SAME}, {0.0337, SAME}, {0.03449, SAME}, {0.0346, ABOVE}};
+    struct place p;
+    (void)state;
+    open_place(&p, 2);
+    for (size_t k = 0; k < sizeof alone / sizeof alone[0]; k++) {
+        put_mse(&p, 0, alone[k].mse);
+        struct figure f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
+        assert_int_equal(f.relation, alone[k].want);
+        assert_true(f.paper == 0.0337 && isnan(f.deviation));
+    }
+    put_mse(&p, 1, 0.0356); /* 0.0346 and 0.0356: their own deviation counts too, and divides by n - 1 */
+    struct figure f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
+    assert_true(fabs(f.deviation - 0.001 / sqrt(2)) < 1e-12);
+    assert_int_equal(f.relation, SAME);
+    close_place(&p);
+    assert_int_equal(relation_of(NAN, NAN, 0.1, NAN), NOT_COMPARED);
+    assert_int_equal(relation_of(0.1, NAN, NAN, NAN), NOT_COMPARED);
+}
+
+static void a_slip_of_the_paper_is_told_and_not_compared(void **state)
+{
+    struct plan_request request = {.experiment = "high-noise", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
+    struct place p;
+    struct failure failure;
+    (void)state;
+    open_place(&p, 1);
+    job_list_free(&p.list);
+    plan_free(&p.plan);
+    assert_int_equal(plan_create(&request, &p.plan, &failure), 0);
+    assert_int_equal(job_list_create(&p.plan, p.folder, NULL, &p.list, &failure), 0);
+    p.table = &p.plan.table[0];
+    p.row = row_called(p.table, "mhn");
+    put_mse(&p, 0, 0);
+    assert_int_equal(figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse").relation, NOT_COMPARED);
+    assert_non_null(strstr(slip_text(p.table), "slip"));
+    assert_string_equal(slip_text(&p.plan.table[1]), "");
+    close_place(&p);
+}
+
+/* ---- the best of the search */
+
+static void open_search(struct place *p)
+{
+    struct plan_request request = {.experiment = "search", .tier = TIER_PAPER, .datasets = "cifar10"};
+    struct failure failure;
+    snprintf(p->folder, sizeof p->folder, "/tmp/bpcn-test-XXXXXX");
+    assert_non_null(mkdtemp(p->folder));
+    assert_int_equal(plan_create(&request, &p->plan, &failure), 0);
+    assert_int_equal(job_list_create(&p->plan, p->folder, NULL, &p->list, &failure), 0);
+}
+
+static void put_search(struct place *p, size_t table, size_t row, size_t column, double mse)
+{
+    struct cell cell;
+    struct record record = {0};
+    struct failure failure;
+    assert_true(plan_cell(&p->plan, &p->plan.table[table], row, column, 0, &cell));
+    record_set(&record, "mse", mse);
+    assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
+}
+
+/* Our rows at 0.01, but for one that is best at 128, by less than the other is at 512; and a dropout so small that the
+   paper's digits show none of it, which counts for nothing. */
+static void fill_search(struct place *p, size_t short_best, size_t long_best, size_t tiny_best)
+{
+    const struct table *t = &p->plan.table[0];
+    for (size_t k = 0; k < 3; k++)
+        for (size_t r = 0; r < t->rows; r++)
+            for (size_t c = 0; role_of(&t->row[r]) == ROLE_OURS && c < 2; c++)
+                put_search(p, k, r, c,
+                           k == 1                                   ? (r == tiny_best ? 1e-9 : 4e-5)
+                           : r == (c == 0 ? short_best : long_best) ? 0.005 - 0.001 * (double)c
+                                                                    : 0.01);
+}
+
+static void the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell(void **state)
+{
+    static char text[8192];
+    struct place p;
+    (void)state;
+    open_search(&p);
+    const struct table *t = &p.plan.table[0];
+    assert_int_equal(p.plan.tables, 3);
+    size_t early = row_called(t, "256x3 relu, N = 4"), late = row_called(t, "512x3 gelu, N = 1"),
+           tiny = row_called(t, "1024x3 relu, N = 1");
+    fill_search(&p, early, late, tiny);
+    assert_int_equal(search_best(&p.list, &p.plan, "cifar10", ROLE_OURS, ALL, 0).row, early);
+    assert_int_equal(search_best(&p.list, &p.plan, "cifar10", ROLE_OURS, 0, 1).row, late);
+    struct best all = search_best(&p.list, &p.plan, "cifar10", ROLE_OURS, ALL, ALL);
+    assert_int_equal(all.row, late);
+    assert_true(fabs(all.error - pow(0.01 * 0.01 * 0.004 * 0.004 * 5e-5 * 5e-5, 1.0 / 6)) < 1e-9);
+    assert_true(all.there == 72 && all.planned == 72);
+    struct best_rows rows = search_best_rows(&p.list, &p.plan); /* of ours alone: the paper's method has no cell */
+    assert_int_equal(rows.count, 1);
+    assert_string_equal(rows.item[0].row.label, "512x3 gelu, N = 1");
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    best_markdown(file, &p.list, &p.plan);
+    caught(file, text, sizeof text);
+    assert_non_null(strstr(text, "cifar10, as the paper does it: not all computed: 0 of 72 cells."));
+    assert_non_null(strstr(text, "cifar10, ours: **512x3 gelu, N = 1**"));
+    assert_non_null(strstr(text, "| white0.2 | 256x3 relu, N = 4: 0.0050 | 512x3 gelu, N = 1: 0.0040 |"));
+    put_search(&p, 2, late, 1, NAN); /* a cell without an error can be no best */
+    assert_int_equal(search_best(&p.list, &p.plan, "cifar10", ROLE_OURS, ALL, ALL).row, early);
+    close_place(&p);
+}
+
+static void the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already(void **state)
+{
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER};
+    struct best_rows best = {0};
+    struct plan plan, search;
+    struct failure failure;
+    struct cell cell;
+    (void)state;
+    assert_int_equal(plan_create(&(struct plan_request){.experiment = "search", .tier = TIER_PAPER}, &search, &failure),
+                     0);
+    static const char *const labels[] = {"512x3 relu, N = 4, as the paper does it", "1024x3 gelu, N = 1"};
+    for (size_t k = 0; k < 2; k++) {
+        snprintf(best.item[k].dataset, sizeof best.item[k].dataset, "cifar10");
+        best.item[best.count++].row = search.table[0].row[row_called(&search.table[0], labels[k])];
+    }
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    size_t before = plan.table[0].rows;
+    plan_free(&plan);
+    request.best = &best;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(plan.table[0].rows, before + 1); /* the second is the row bayespcn */
+    assert_int_equal(plan.table[3].rows, before);     /* Tiny ImageNet has had no search */
+    assert_string_equal(plan.table[3].dataset, "tiny-imagenet");
+    size_t row = row_called(&plan.table[0], "best of search: 512x3 relu, N = 4, as the paper does it");
+    assert_true(plan_cell(&plan, &plan.table[0], row, 3, 2, &cell)); /* in full: every length and seed */
+    assert_int_equal(cell.objective, BPCN_OBJECTIVE_PAPER);
+    assert_int_equal(cell.spec.minimizer, BPCN_ADAM);
+    plan_free(&plan);
+    plan_free(&search);
+}
+
+/* ---- the page */
+
+/* The height of the n-th point, downwards from the top. */
+static double height_of(const char *svg, int n)
+{
+    for (int k = 0; k <= n; k++) {
+        svg = strstr(svg, "cy=");
+        assert_non_null(svg);
+        svg += 3;
+    }
+    return strtod(svg, NULL);
+}
+
+static void an_error_of_zero_is_drawn_at_the_axis_and_below_all_others(void **state)
+{
+    static char svg[16384];
+    struct chart chart = {.title = "a < b", .lines = 1};
+    struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 4, .tick = {"1", "2", "3", "4"}};
+    static const double errors[] = {0, 1e-9, 1e-4, 1e-2};
+    FILE *file = tmpfile();
+    (void)state;
+    assert_non_null(file);
+    for (size_t k = 0; k < 4; k++) {
+        chart.line[0].point[k].place = k;
+        chart.line[0].point[k].y = errors[k];
+        chart.line[0].point[k].deviation = NAN;
+    }
+    chart.line[0].points = 4;
+    chart_measure(&chart, &axes);
+    assert_true(axes.zeros && axes.least == 1e-4 && axes.most == 1e-2);
+    chart_draw(file, &chart, &axes);
+    caught(file, svg, sizeof svg);
+    assert_true(height_of(svg, 0) == height_of(svg, 1));     /* less than can be told apart is none */
+    assert_true(height_of(svg, 2) < height_of(svg, 0) - 10); /* downwards: the least error is well above the axis */
+    assert_true(height_of(svg, 3) < height_of(svg, 2) - 50);
+    assert_non_null(strstr(svg, "a &#60; b"));
+}
+
+static void markdown_of_the_folder_becomes_a_page_of_its_own(void **state)
+{
+    static char html[4096];
+    struct place p;
+    char path[64];
+    (void)state;
+    open_place(&p, 1);
+    snprintf(path, sizeof path, "%s/a.md", p.folder);
+    append_text(
+        path,
+        "# title\n\n## part\n\nSome **bold** `a<b` and [a link](there).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n");
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_true(markdown_html(file, &p.list, "a.md"));
+    assert_false(markdown_html(file, &p.list, "none.md"));
+    caught(file, html, sizeof html);
+    assert_string_equal(html, "<h3>part</h3>\n<p>Some <b>bold</b> <code>a&#60;b</code> and a link.\n</p>\n"
+                              "<div class=wide><table>\n<tr><th> a </th><th> b </th></tr>\n"
+                              "<tr><td> 1 </td><td> 2 </td></tr>\n</table></div>\n<ul>\n<li>x</li>\n</ul>\n");
+    unlink(path);
+    close_place(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_figure_is_above_or_below_beyond_both_deviations_together),
+        cmocka_unit_test(a_slip_of_the_paper_is_told_and_not_compared),
+        cmocka_unit_test(the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell),
+        cmocka_unit_test(the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already),
+        cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
+        cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
