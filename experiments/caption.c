@@ -93,7 +93,11 @@ static void say_method(const struct row *r, char *text, size_t room)
     if (s->kind == METHOD_BAYESPCN || s->kind == METHOD_GPCN_OFFLINE || s->kind == METHOD_GPCN_ONLINE)
         say_network(s, text, room);
     else if (s->kind == METHOD_MHN)
-        say(text, room, "%s metric, beta 10000, rate %g", s->metric == MHN_DOT ? "dot" : "Euclidean", s->rate);
+        say(text, room, "%s, beta %g, rate %g",
+            s->metric == MHN_DOT         ? "dot product"
+            : s->metric == MHN_PAPER_DOT ? "the paper's dot product"
+                                         : "Euclidean metric",
+            mhn_options_default(1).beta, s->rate);
     else if (s->kind == METHOD_NEAREST)
         say(text, room, s->budget > 0 ? "the latest that fit" : "every image kept");
     else

@@ -103,6 +103,7 @@ static void style_of(const struct table *t, const struct row *r, size_t number, 
                  : r->spec.kind == METHOD_GPCN_OFFLINE ? "s2"
                  : r->spec.kind == METHOD_GPCN_ONLINE  ? "s1"
                  : r->spec.metric == MHN_DOT           ? "s4"
+                 : r->spec.metric == MHN_PAPER_DOT     ? "s3"
                                                        : "s0");
 }
 

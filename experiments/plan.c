@@ -24,6 +24,8 @@ static const struct {
                    {"forget", plan_forget, "cifar10"},
                    {"scaling", plan_scaling, "cifar10,tiny-imagenet"},
                    {"oneshot", plan_oneshot, "tiny-imagenet,cifar10,fashion-mnist"},
+                   {"recalled", plan_recalled, "cifar10,fashion-mnist"},
+                   {"metric", plan_metric, "cifar10,fashion-mnist"},
                    {"samples", plan_samples, "cifar10"},
                    {"generalization", plan_generalization, "cifar10"},
                    {"equal-memory", plan_equal_memory, "cifar10"},
@@ -32,9 +34,9 @@ enum { EXPERIMENTS = sizeof experiments / sizeof experiments[0] };
 
 const char *const *plan_experiments(void)
 {
-    static const char *const names[] = {"recall",       "high-noise", "depth",   "sigma",   "search",
-                                        "forget",       "scaling",    "oneshot", "samples", "generalization",
-                                        "equal-memory", "shards",     NULL};
+    static const char *names[EXPERIMENTS + 1];
+    for (size_t e = 0; e < EXPERIMENTS; e++)
+        names[e] = experiments[e].name;
     return names;
 }
 
@@ -82,7 +84,7 @@ int plan_create(const struct plan_request *r, struct plan *p, struct failure *fa
         return failed(
             failure,
             "there is no experiment called %s: give recall, high-noise, depth, sigma, search, forget, scaling, "
-            "oneshot, samples, generalization, equal-memory, shards or all",
+            "oneshot, recalled, metric, samples, generalization, equal-memory, shards or all",
             r->experiment);
     if (status == 0 && p->tables == 0)
         status = failed(failure, "%s is not run on %s", r->experiment, r->datasets);
@@ -142,7 +144,8 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
 
 void cell_key(const struct cell *c, char *key, size_t room)
 {
-    static const char *const kinds[] = {"", "oneshot-", "samples-", "generalization-", "stream-"};
+    static const char *const kinds[] = {"",        "oneshot-",  "samples-", "generalization-",
+                                        "stream-", "recalled-", "metric-"};
     char method[320], limit[40] = "", latest[40] = "";
     int recall = is_recall(c->kind);
     method_key(&c->spec, method, sizeof method);

@@ -19,7 +19,15 @@ enum {
 enum tier { TIER_QUICK, TIER_PAPER };
 
 /* What fills a cell. */
-enum cell_kind { CELL_RECALL, CELL_ONESHOT, CELL_SAMPLES, CELL_GENERALIZATION, CELL_STREAM };
+enum cell_kind {
+    CELL_RECALL,
+    CELL_ONESHOT,
+    CELL_SAMPLES,
+    CELL_GENERALIZATION,
+    CELL_STREAM,
+    CELL_RECALLED, /* the first image, read from its corrupted copies after so many writes */
+    CELL_METRIC    /* some images, read from little of them */
+};
 
 /* Whether a cell's numbers are those of recalls. */
 int is_recall(enum cell_kind kind);

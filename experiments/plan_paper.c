@@ -78,26 +78,39 @@ int plan_scaling(struct plan *p, const char *dataset)
         if (t == NULL)
             return -1;
         t->measure = "accuracy";
-        for (size_t w = 0; w < 5; w++) { /* three widths at depth 4, then the other two depths at the greatest */
+        for (size_t at = 0; at < 9; at++) {
             char label[40];
-            size_t width = w < 3 ? widths[w] : z->wide, layers = w < 3 ? 3 : w == 3 ? 1 : 7;
-            snprintf(label, sizeof label, "width %zu, L%zu", width, layers + 1);
+            size_t width = widths[at % 3], layers = depths[at / 3].layers;
+            snprintf(label, sizeof label, "width %zu, %s", width, depths[at / 3].label);
+            if (width == z->wide) /* cells that depth has */
+                add_as_paper(t, label, network_of(METHOD_BAYESPCN, width, layers), "", "");
             add_row(t, label, network_of(METHOD_BAYESPCN, width, layers), "", "");
         }
     }
     return 0;
 }
 
-/* The figures with pictures: a table of one column whose cells hold several numbers. */
+/* ---- the figures with pictures: tables whose cells hold several numbers */
+
+static struct table *add_picture(struct plan *p, const char *experiment, const char *dataset, enum cell_kind kind,
+                                 size_t columns, const size_t *lengths)
+{
+    struct table *t = add_table(p, experiment, dataset, "white0.2", columns, lengths);
+    if (t == NULL)
+        return NULL;
+    t->kind = kind;
+    t->seeds = kind == CELL_SAMPLES ? 0 : 1;
+    snprintf(t->title, sizeof t->title, "%s", dataset);
+    return t;
+}
+
 static int plan_picture(struct plan *p, const char *experiment, const char *dataset, enum cell_kind kind,
                         size_t columns, const size_t *lengths)
 {
     const struct sizes *z = &sizes_of[p->tier];
-    struct table *t = add_table(p, experiment, dataset, "white0.2", columns, lengths);
+    struct table *t = add_picture(p, experiment, dataset, kind, columns, lengths);
     if (t == NULL)
         return -1;
-    t->kind = kind;
-    snprintf(t->title, sizeof t->title, "%s", dataset);
     add_row(t, "bayespcn", network_of(METHOD_BAYESPCN, z->wide, 3), "", "");
     if (kind == CELL_SAMPLES) {
         struct method_spec gpcn = network_of(METHOD_GPCN_OFFLINE, z->narrow, 3);
@@ -111,6 +124,32 @@ int plan_oneshot(struct plan *p, const char *dataset)
 {
     size_t length = p->tier == TIER_PAPER ? 193 : 25; /* the image itself and what comes after */
     return plan_picture(p, "oneshot", dataset, CELL_ONESHOT, 1, &length);
+}
+
+int plan_recalled(struct plan *p, const char *dataset)
+{
+    const struct sizes *z = &sizes_of[p->tier];
+    return plan_picture(p, "recalled", dataset, CELL_RECALLED, z->columns, z->lengths);
+}
+
+/* The Hopfield network by both of its metrics, and the memory of high-noise. */
+int plan_metric(struct plan *p, const char *dataset)
+{
+    const struct sizes *z = &sizes_of[p->tier];
+    struct method_spec euclidean = network_of(METHOD_MHN, 1, 1), papers,
+                       memory = network_of(METHOD_BAYESPCN, z->narrow, 3);
+    struct table *t = add_picture(p, "metric", dataset, CELL_METRIC, 1, &z->short_lengths[z->columns - 1]);
+    if (t == NULL)
+        return -1;
+    papers = euclidean;
+    euclidean.rate = HIGH_NOISE_RATE;
+    papers.metric = MHN_PAPER_DOT;
+    papers.rate = HIGH_NOISE_PAPER_RATE;
+    add_row(t, "mhn (the paper's dot)", papers, "", "");
+    add_row(t, "mhn", euclidean, "", "");
+    add_as_paper(t, "bayespcn", memory, "", "");
+    add_row(t, "bayespcn", memory, "", "");
+    return 0;
 }
 
 int plan_samples(struct plan *p, const char *dataset)

@@ -104,7 +104,7 @@ int plan_high_noise(struct plan *p, const char *dataset)
         struct table *t = add_table(p, "high-noise", dataset, severe_tasks[k], z->columns, z->short_lengths);
         if (t == NULL)
             return -1;
-        add_simple(t, "high-noise", 0.005, 0.01);
+        add_simple(t, "high-noise", HIGH_NOISE_RATE, HIGH_NOISE_PAPER_RATE);
         add_both(t, "bayespcn", network_of(METHOD_BAYESPCN, z->narrow, 3), "high-noise", "BayesPCN");
     }
     return 0;

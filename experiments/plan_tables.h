@@ -19,6 +19,10 @@ struct sizes {
 };
 extern const struct sizes sizes_of[];
 
+/* Of the Hopfield network where little of an image is left; see baselines.h. */
+#define HIGH_NOISE_RATE 0.005
+#define HIGH_NOISE_PAPER_RATE 0.01
+
 extern const char *const moderate_tasks[3], *const severe_tasks[3];
 
 struct method_spec network_of(enum method_kind kind, size_t width, size_t layers);
@@ -49,6 +53,8 @@ int plan_sigma(struct plan *plan, const char *dataset);
 int plan_forget(struct plan *plan, const char *dataset);
 int plan_scaling(struct plan *plan, const char *dataset);
 int plan_oneshot(struct plan *plan, const char *dataset);
+int plan_recalled(struct plan *plan, const char *dataset);
+int plan_metric(struct plan *plan, const char *dataset);
 int plan_samples(struct plan *plan, const char *dataset);
 int plan_generalization(struct plan *plan, const char *dataset);
 int plan_equal_memory(struct plan *plan, const char *dataset);

@@ -5,6 +5,7 @@
 #include "best.h"
 #include "chart.h"
 #include "figure.h"
+#include "times.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,6 +91,8 @@ static void embed_pictures(FILE *file, const struct job_list *list, const struct
                     " From above: the queries; read before the write; read after it; images written later; read after "
                     "those.",
                     file);
+            if (t->kind == CELL_RECALLED || t->kind == CELL_METRIC)
+                fputs(" Above the queries, below what is read from them.", file);
             fputs("</p>\n", file);
             embed(file, path, "png", "pixels", t->experiment);
         }
@@ -207,56 +210,6 @@ static void html_above(FILE *file, const struct job_list *list, const struct pla
     fputs("</ul></details>\n", file);
 }
 
-/* ---- time */
-
-/* Of a row at the longest length: written once, read for every task of the dataset. */
-static void time_row(FILE *file, const struct job_list *list, const struct plan *plan, const char *dataset,
-                     const char *label)
-{
-    double written = NAN, read = 0, queries = 0;
-    size_t length = 0, tasks = 0;
-    for (size_t k = 0; k < plan->tables; k++) {
-        const struct table *t = &plan->table[k];
-        for (size_t r = 0; strcmp(t->experiment, "recall") == 0 && strcmp(t->dataset, dataset) == 0 && r < t->rows; r++)
-            for (size_t c = t->columns; strcmp(t->row[r].label, label) == 0 && c-- > 0;) {
-                if (figure_of(list, plan, t, r, c, "mse").seeds == 0 || (length > 0 && t->lengths[c] != length))
-                    continue;
-                length = t->lengths[c];
-                written = figure_of(list, plan, t, r, c, "write_seconds").mean;
-                read += figure_of(list, plan, t, r, c, "read_seconds").mean;
-                queries += figure_of(list, plan, t, r, c, "queries").mean;
-                tasks++;
-                break;
-            }
-    }
-    if (tasks == 0)
-        return;
-    fprintf(file, "<tr><td>");
-    escaped(file, label);
-    fprintf(file, "</td><td>%s</td><td>%zu</td><td>%.3f</td><td>%.3f</td><td>%.0f</td></tr>\n", dataset, length,
-            written / 3600, read / 3600, queries);
-}
-
-static void html_time(FILE *file, const struct job_list *list, const struct plan *plan)
-{
-    static const char *const datasets[] = {"cifar10", "tiny-imagenet"};
-    fputs(
-        "<h2 id=time>Time</h2>\n<p>The paper: on an NVIDIA Tesla V100, its most expensive models (width 1024; BayesPCN "
-        "with 4 particles) took 3 hours (BayesPCN) and 20 hours (GPCN) to train on 1024 images, and 3 hours and 25 "
-        "minutes to evaluate on all tasks. Here, as the cells were measured, at the longest length each row has; reads "
-        "of the three tasks together, of as many queries as stand there. GPCN offline trains at its first read.</p>\n"
-        "<div class=wide><table><tr><th>row of recall</th><th>dataset</th><th>images</th><th>hours of writing</th>"
-        "<th>hours of reading</th><th>queries</th></tr>\n",
-        file);
-    for (size_t d = 0; d < 2; d++)
-        for (size_t k = 0; k < plan->tables; k++)
-            for (size_t r = 0; strcmp(plan->table[k].experiment, "recall") == 0 && r < plan->table[k].rows; r++)
-                if (first_of_label(plan, k, r) && plan->table[k].row[r].spec.kind != METHOD_IDENTITY &&
-                    strcmp(plan->table[k].row[r].paper_table, "depth") != 0) /* a row that is there already */
-                    time_row(file, list, plan, datasets[d], plan->table[k].row[r].label);
-    fputs("</table></div>\n", file);
-}
-
 /* ---- the page */
 
 /* Fashion-MNIST may be shown to anyone. */
@@ -269,6 +222,11 @@ static void experiment_pictures(FILE *file, const struct job_list *list, const s
             (pictures || strcmp(t->dataset, "fashion-mnist") == 0))
             embed_pictures(file, list, plan, t);
     }
+}
+
+static void all_times(FILE *file, const struct job_list *list, const struct plan *plan)
+{
+    times_markdown(file, list, plan, NULL);
 }
 
 /* What a function writes in Markdown, into the page. */
@@ -296,6 +254,16 @@ static void experiment_tables(FILE *file, const struct job_list *list, const str
     fputs("</details>\n", file);
 }
 
+/* Of which there are pictures and tables, and nothing to draw. */
+static int is_picture(const char *experiment)
+{
+    static const char *const names[] = {"oneshot", "recalled", "metric", "samples"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        if (strcmp(names[k], experiment) == 0)
+            return 1;
+    return 0;
+}
+
 static int html_experiment(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment,
                            int pictures, struct failure *failure)
 {
@@ -312,8 +280,8 @@ static int html_experiment(FILE *file, const struct job_list *list, const struct
             experiment_seconds(list, plan, experiment) / 3600, stale);
     for (size_t d = 0; status == 0 && d < 3; d++) {
         facts = facts_of(list, plan, experiment, datasets[d], NULL);
-        if (facts.cells == 0 || strcmp(experiment, "oneshot") == 0 || strcmp(experiment, "samples") == 0)
-            continue; /* those two are pictures and tables */
+        if (facts.cells == 0 || is_picture(experiment))
+            continue;
         fprintf(file, "<h3>%s</h3>\n", datasets[d]);
         status = draw_curves(file, list, plan, experiment, datasets[d], failure);
     }
@@ -388,7 +356,8 @@ int write_report(const struct job_list *list, const struct plan *plan, const str
     }
     for (size_t e = 0; status == 0 && names[e] != NULL; e++)
         status = html_experiment(file, list, plan, names[e], pictures, failure);
-    html_time(file, list, plan);
+    fputs("<h2 id=time>Time</h2>\n", file);
+    from_markdown(file, all_times, list, plan);
     html_tables(file, list);
     fputs("</html>\n", file);
     int closed = close_output(file, "report.html", failure);

@@ -5,6 +5,7 @@
 #include "best.h"
 #include "formats.h"
 #include "paper_figures.h"
+#include "times.h"
 
 #include <errno.h>
 #include <math.h>
@@ -76,6 +77,9 @@ const char *experiment_text(const char *experiment)
         {"scaling", "Accuracy (share of images recalled with an error below 0.01) by width and depth of the network."},
         {"oneshot", "One image read from ten corrupted copies: before it is written, right after one write, and after "
                     "more images have been written over it."},
+        {"recalled", "The first image written, read from ten corrupted copies after all the others."},
+        {"metric", "What is read from little of an image, by a network that keeps all images and compares them, and by "
+                   "the memory; the errors are of four images each."},
         {"samples", "Ancestral samples from a memory: their mean square, and how far they are from the nearest stored "
                     "image."},
         {"generalization", "Images that were never written, read clean and with white noise of 0.2, by the number of "
@@ -121,10 +125,26 @@ const char *const *figure_measures(enum cell_kind kind)
                                           "later_white0.8",  "later_drop0.25",
                                           "later_drop0.75",  "later_mask0.25",
                                           "later_mask0.75",  NULL};
+    static const char *const recalled[] = {"later_white0",
+                                           "later_white0.2",
+                                           "later_white0.4",
+                                           "later_white0.8",
+                                           "later_drop0.25",
+                                           "later_drop0.5",
+                                           "later_drop0.75",
+                                           "later_mask0.25",
+                                           "later_mask0.5",
+                                           "later_mask0.75",
+                                           NULL};
+    static const char *const metric[] = {"later_white0.8", "later_drop0.75", "later_mask0.75", NULL};
     static const char *const samples[] = {"mean_square", "nearest_mse", NULL};
     static const char *const generalization[] = {"clean_mse", "noisy_mse", "noisy_identity", NULL};
     if (kind == CELL_ONESHOT)
         return oneshot;
+    if (kind == CELL_RECALLED)
+        return recalled;
+    if (kind == CELL_METRIC)
+        return metric;
     if (kind == CELL_SAMPLES)
         return samples;
     return kind == CELL_GENERALIZATION ? generalization : NULL;
@@ -338,6 +358,10 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
             markdown_table(file, list, plan, &plan->table[k]);
     if (strcmp(experiment, "search") == 0)
         best_markdown(file, list, plan);
+    if (strcmp(experiment, "recall") == 0 || strcmp(experiment, "search") == 0) {
+        fputs("\n## Time\n", file);
+        times_markdown(file, list, plan, experiment);
+    }
     markdown_above(file, list, plan, experiment);
     markdown_captions(file, list, plan, experiment);
     markdown_makers(file, list, plan, experiment);

@@ -11,6 +11,8 @@
 #include "best.h"
 #include "chart.h"
 #include "results.h"
+#include "paper_figures.h"
+#include "times.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -127,6 +129,12 @@ static void a_slip_of_the_paper_is_told_and_not_compared(void **state)
     assert_int_equal(figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse").relation, NOT_COMPARED);
     assert_non_null(strstr(slip_text(p.table), "slip"));
     assert_string_equal(slip_text(&p.plan.table[1]), "");
+    for (size_t c = 0; c < 4; c++) { /* it is what its sentence says */
+        double slip, identity, deviation;
+        paper_figure("high-noise", "cifar10", "white", "MHN", p.table->lengths[c], &slip, &deviation);
+        paper_figure("high-noise", "cifar10", "white", "Identity", p.table->lengths[c], &identity, &deviation);
+        assert_true(slip == deviation && slip < identity / 100);
+    }
     close_place(&p);
 }
 
@@ -229,6 +237,49 @@ static void the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already(v
     plan_free(&search);
 }
 
+/* ---- time */
+
+static void put_seconds(struct place *p, size_t table, size_t column, double write, double read, double queries)
+{
+    struct cell cell;
+    struct record record = {0};
+    struct failure failure;
+    assert_true(
+        plan_cell(&p->plan, &p->plan.table[table], row_called(&p->plan.table[table], "bayespcn"), column, 0, &cell));
+    record_set(&record, "mse", 0.01);
+    record_set(&record, "write_seconds", write);
+    record_set(&record, "read_seconds", read);
+    record_set(&record, "queries", queries);
+    assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
+}
+
+/* Three tasks at 256 images, and two of them at 512: the whole schedule is of 256, written once and read three times.
+ */
+static void hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once(void **state)
+{
+    static char text[8192];
+    struct place p;
+    (void)state;
+    open_place(&p, 1);
+    for (size_t k = 0; k < 3; k++)
+        put_seconds(&p, k, 1, 512, 36, 32);
+    for (size_t k = 0; k < 2; k++)
+        put_seconds(&p, k, 2, 9999, 9999, 32);
+    struct times s = times_of(&p.list, &p.plan, "recall", "cifar10", "bayespcn");
+    assert_true(s.images == 256 && s.tasks == 3 && s.write == 512 && s.read == 108 && s.queries == 96);
+    assert_string_equal(s.cpu, "not told");
+    assert_int_equal(times_of(&p.list, &p.plan, "recall", "cifar10", "mhn").images, 0);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    times_markdown(file, &p.list, &p.plan, "recall");
+    caught(file, text, sizeof text);
+    /* 2 s an image; 1.125 s a query, 768 of them 0.24 hours */
+    assert_non_null(strstr(text, "| cifar10 | 256 | 0.142 | 2 | 96 | 0.03 | 1.12 | 0.24 | not told |"));
+    assert_non_null(strstr(text, "4 particles | not told | 1024 | 3 | 10.5 | not told | 3 |"));
+    assert_null(strstr(text, "mhn"));
+    close_place(&p);
+}
+
 /* ---- the page */
 
 /* The height of the n-th point, downwards from the top. */
@@ -297,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_slip_of_the_paper_is_told_and_not_compared),
         cmocka_unit_test(the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell),
         cmocka_unit_test(the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already),
+        cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
         cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
         cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
     };

@@ -115,6 +115,11 @@ done
 run oneshot --pictures > /dev/null || fail "oneshot"
 run generalization --longest 8 > /dev/null || fail "generalization"
 run samples --longest 4 > /dev/null || fail "samples"
+run recalled --longest 16 > /dev/null || fail "recalled"
+grep -q '| bayespcn, later_mask0.75 | [0-9]' "$work/out/recalled.md" || fail "recalled leaves no numbers"
+run metric --rows 'mhn*' > /dev/null || fail "metric"
+grep -q "| mhn (the paper's dot), later_drop0.75 | [0-9]" "$work/out/metric.md" || fail "metric leaves no numbers"
+[ "$(ls "$work/out/pictures" | grep -c -e ^recalled -e ^metric)" = 3 ] || fail "not a picture for each of recalled and metric"
 [ -n "$(ls "$work/out/pictures"/oneshot-*.png)" ] || fail "there is no picture"
 grep -q 'data:image/png' "$work/out/report.html" && fail "pictures in a report that should have none"
 run oneshot --pictures > /dev/null

@@ -305,6 +305,35 @@ static void shards_are_planned_from_many_to_one(void **state)
     plan_free(&plan);
 }
 
+/* The paper: three widths, three depths, on both datasets; its figures of recalled images and of the metric. */
+static void every_figure_of_the_paper_has_its_plan(void **state)
+{
+    static const size_t widths[] = {256, 512, 1024}, layers[] = {1, 3, 7};
+    static const char *const pictures[] = {"oneshot", "recalled", "metric", "samples", "generalization"};
+    struct plan_request request = {.experiment = "scaling", .tier = TIER_PAPER};
+    struct plan plan;
+    struct failure failure;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(plan.tables, 6);
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t at = 0; at < 9; at++) {
+            size_t found = 0;
+            for (size_t r = 0; r < plan.table[k].rows; r++)
+                found += plan.table[k].row[r].spec.hidden[0] == widths[at % 3] &&
+                         plan.table[k].row[r].spec.layers == layers[at / 3] &&
+                         plan.table[k].row[r].spec.minimizer != BPCN_ADAM;
+            assert_int_equal(found, 1);
+        }
+    plan_free(&plan);
+    for (size_t e = 0; e < sizeof pictures / sizeof pictures[0]; e++) {
+        request.experiment = pictures[e];
+        assert_int_equal(plan_create(&request, &plan, &failure), 0);
+        assert_string_equal(plan.table[0].dataset, "cifar10");
+        plan_free(&plan);
+    }
+}
+
 static void shared_cells_are_listed_once(void **state)
 {
     char folder[] = "/tmp/bpcn-test-XXXXXX", cells[64];
@@ -522,6 +551,7 @@ int main(void)
         cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
         cmocka_unit_test(cells_that_differ_have_different_keys),
         cmocka_unit_test(shards_are_planned_from_many_to_one),
+        cmocka_unit_test(every_figure_of_the_paper_has_its_plan),
         cmocka_unit_test(shared_cells_are_listed_once),
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
         cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
