@@ -319,7 +319,7 @@ static void made_of(FILE *file, const struct drawing *d)
             bpcn_activation_name(s->activation), s->particles, d->table->lengths[d->table->columns - 1]);
     if (facts.most_queries > 0)
         fprintf(file, ", %zu to %zu queries", facts.least_queries, facts.most_queries);
-    fprintf(file, "; 1 to %zu seeds.</p>\n", facts.most_seeds);
+    fprintf(file, "; %zu to %zu seeds.</p>\n", facts.least_seeds, facts.most_seeds);
 }
 
 /* Rows with how they were made; lines that are no rows, the paper's among them, by name. */

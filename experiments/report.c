@@ -276,7 +276,7 @@ static int html_experiment(FILE *file, const struct job_list *list, const struct
     stale_text(&facts, stale, sizeof stale);
     fprintf(file, "<h2 id=%s>%s</h2>\n<p>", experiment, experiment);
     escaped(file, experiment_text(experiment));
-    fprintf(file, "</p>\n<p class=soft>%.2f hours of computing. %s</p>\n",
+    fprintf(file, "</p>\n<p class=soft>The cells took %.2f hours. %s</p>\n",
             experiment_seconds(list, plan, experiment) / 3600, stale);
     for (size_t d = 0; status == 0 && d < 3; d++) {
         facts = facts_of(list, plan, experiment, datasets[d], NULL);

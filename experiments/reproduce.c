@@ -263,3 +263,12 @@ int reproduce_finish(const struct reproduction *r, struct failure *failure)
     }
     return status == 0 ? finish_report(r, &p, failure) : status;
 }
+
+void reproduce_tell(const struct reproduction *r, FILE *out)
+{
+    size_t there = 0;
+    for (size_t i = 0; i < r->list.cells; i++)
+        there += (size_t)cell_load(&r->list, &r->list.cell[i], NULL);
+    fprintf(out, "%zu of %zu cells are in %s/cells.csv; the report is %s/report.html\n", there, r->list.cells, r->out,
+            r->out);
+}

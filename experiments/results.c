@@ -108,7 +108,9 @@ const char *slip_text(const struct table *t)
 const char *marks_text(void)
 {
     return "▼ is below the paper's figure, ▲ above it, each by more than the two standard deviations together and what "
-           "the paper's four digits hide; a figure without a mark is the same. ° is stale: of an unknown commit, or "
+           "the paper's four digits hide; without a mark it is the same. In place of our deviation stands the standard "
+           "error over the queries where there is one seed, and where it is larger and not every image was read. ° is "
+           "stale: of an unknown commit, or "
            "older than the last change of what it depends on.";
 }
 
@@ -224,7 +226,7 @@ int write_csv(const struct job_list *list, const struct plan *plan, const char *
     FILE *file = open_output(list, name, failure);
     if (file == NULL)
         return -1;
-    fprintf(file, "# %s\n# bayespcn %s, %s, %s, %.2f hours of computing\n", p->command, bpcn_version(), p->date,
+    fprintf(file, "# %s\n# bayespcn %s, %s, %s; the cells took %.2f hours\n", p->command, bpcn_version(), p->date,
             p->machine, experiment_seconds(list, plan, experiment) / 3600);
     for (size_t k = 0; k < plan->tables; k++) {
         const struct table *t = &plan->table[k];
@@ -365,10 +367,11 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
     markdown_above(file, list, plan, experiment);
     markdown_captions(file, list, plan, experiment);
     markdown_makers(file, list, plan, experiment);
-    fprintf(file,
-            "\n---\nMade by `%s` with bayespcn %s on %s, %s; %.2f hours of computing. Mean ± standard deviation "
-            "(of n - 1) over seeds. %s\n",
-            p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600,
-            marks_text());
+    fprintf(
+        file,
+        "\n---\nWritten by `%s` with bayespcn %s on %s, %s; its cells took %.2f hours, by their own account. Mean ± "
+        "standard deviation (of n - 1) over seeds. %s\n",
+        p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600,
+        marks_text());
     return close_output(file, name, failure);
 }

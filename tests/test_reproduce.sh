@@ -57,6 +57,7 @@ head -n 2 "$work/out/cells.csv" > "$work/first"
 { cat "$work/first"; printf 'cifar10-torn,16,4,0.0'; } > "$work/out/cells.csv"
 
 run recall --longest 16 --limit-queries 4 --jobs 2 > "$work/log" || fail "recall"
+grep -q '^\([0-9]*\) of \1 cells are in ' "$work/log" || fail "it does not say what is there: $(cat "$work/log")"
 head -n 2 "$work/out/cells.csv" | cmp -s - "$work/first" || fail "a finished cell was lost"
 awk -F, 'NR == 1 { n = NF } NF != n || seen[$1]++ || /torn/ { exit 1 }' "$work/out/cells.csv" || fail "the table is torn"
 for file in recall.csv recall.md report.html; do
