@@ -2,6 +2,7 @@
 #include "reproduce.h"
 
 #include "best.h"
+#include "counts.h"
 #include "results.h"
 
 #include <getopt.h>
@@ -240,6 +241,9 @@ static int finish_report(const struct reproduction *r, const struct provenance *
     if (plan_create(&request, &all, failure) != 0)
         return -1;
     int status = write_report(&r->list, &all, p, r->pictures, failure);
+    int whole = request.seeds == 0 && request.limit == 0 && request.longest == 0;
+    if (status == 0 && request.tier == TIER_PAPER && whole)
+        status = counts_readme(&r->list, &all, failure);
     plan_free(&all);
     return status;
 }

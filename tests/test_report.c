@@ -10,6 +10,7 @@
 
 #include "best.h"
 #include "chart.h"
+#include "counts.h"
 #include "results.h"
 #include "paper_figures.h"
 #include "times.h"
@@ -275,6 +276,101 @@ static void the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already(v
     plan_free(&search);
 }
 
+/* ---- what there is, and what agrees */
+
+static void a_figure_agrees_within_a_tenth_or_two_deviations_or_the_printed_digits(void **state)
+{
+    static const struct {
+        double ours, paper, deviation;
+        int want;
+    } cases[] = {
+        {0.0370, 0.0337, 0.0007, 1}, {0.0372, 0.0337, 0.0007, 0}, /* a tenth */
+        {0.0303, 0.0337, NAN, 0},    {0.0304, 0.0337, NAN, 1},    /* to both sides */
+        {0.0023, 0.0017, 0.0003, 1}, {0.0024, 0.0017, 0.0003, 0}, /* two deviations */
+        {0.00034, 0.0003, 0, 1},     {0.00036, 0.0003, 0, 0},     /* the same digits */
+        {0.00014, 0.0000, 0, 1},     {0.00016, 0.0000, 0, 0},     /* one unit of the last, from 0.0000 */
+        {0.00024, 0.0001, NAN, 1},   {0.00026, 0.0001, NAN, 0},   /* and from 0.0001 */
+        {0.00031, 0.0002, NAN, 0},   {NAN, 0.1, 0.1, 0},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        assert_int_equal(agrees(cases[k].ours, cases[k].paper, cases[k].deviation), cases[k].want);
+}
+
+static void put_row(struct place *p, const char *label, size_t column, double mse)
+{
+    p->row = row_called(p->table, label);
+    struct cell cell;
+    struct record record = {0};
+    struct failure failure;
+    assert_true(plan_cell(&p->plan, p->table, p->row, column, 0, &cell));
+    record_set(&record, "mse", mse);
+    assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
+}
+
+/* The paper, white noise: BayesPCN 0.0017 +- 0.0003 at 128 and 0.0085 +- 0.0002 at 256; GPCN online 0.0103. */
+static void of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions_are_told(void **state)
+{
+    static char text[16384];
+    struct place p;
+    (void)state;
+    open_place(&p, 1);
+    struct agreement none = agreement_of(&p.list, &p.plan, "recall", "cifar10", PAPER_BAYESPCN);
+    assert_true(none.planned == 24 && none.there == 0 && none.agree == 0); /* with and without forgetting, 12 each */
+    put_row(&p, "bayespcn, 256x3 relu, N = 4, as the paper does it", 0, 0.0018);
+    put_row(&p, "bayespcn, as the paper does it", 0, 0.0058);
+    put_row(&p, "bayespcn, 256x3 relu, N = 4, as the paper does it", 1, 0.9);
+    put_row(&p, "bayespcn, as the paper does it", 1, 0.0120);
+    put_row(&p, "bayespcn", 2, 0.0146); /* ours: not the paper's method */
+    put_row(&p, "gpcn online, 1024x3, as the paper does it", 0, 0.0104);
+    put_row(&p, "mhn (true dot product)", 0, 0.0);
+    struct agreement a = agreement_of(&p.list, &p.plan, "recall", "cifar10", PAPER_BAYESPCN);
+    assert_true(a.planned == 24 && a.there == 2 && a.agree == 1);
+    a = agreement_of(&p.list, &p.plan, "recall", "cifar10", PAPER_GPCN_ONLINE);
+    assert_true(a.planned == 12 && a.there == 1 && a.agree == 1);
+    assert_int_equal(agreement_of(&p.list, &p.plan, "recall", "cifar10", PAPER_MHN).there, 0);
+    struct tally n = tally_of(&p.list, &p.plan, "recall", "cifar10");
+    assert_true(n.figures == 8 && n.cells == 8 && /* two rows show one cell */ n.cells_planned == n.figures_planned &&
+                n.figures_planned > 100);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    counts_markdown(file, &p.list, &p.plan);
+    caught(file, text, sizeof text);
+    assert_non_null(strstr(text, "- recall, cifar10, white0.2, bayespcn, as the paper does it, 256 images: 0.0120° "
+                                 "against 0.0085 ± 0.0002 (+41 %)."));
+    assert_null(strstr(text, "0.9"));
+    assert_null(strstr(text, "- none"));
+    close_place(&p);
+}
+
+static void the_folders_page_is_changed_between_its_marks_alone(void **state)
+{
+    static char text[16384];
+    struct place p;
+    struct failure failure;
+    char path[64];
+    (void)state;
+    open_place(&p, 1);
+    snprintf(path, sizeof path, "%s/README.md", p.folder);
+    assert_int_equal(counts_readme(&p.list, &p.plan, &failure), 0); /* there is none: none is made */
+    assert_int_equal(access(path, F_OK), -1);
+    for (int open = 1; open >= 0; open--) { /* a mark that has no end is left alone */
+        unlink(path);
+        append_text(path, "before\n<!-- counted -->\nold\n");
+        append_text(path, open ? "after\n" : "<!-- end -->\nafter\n");
+        assert_int_equal(counts_readme(&p.list, &p.plan, &failure), 0);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        caught(file, text, sizeof text);
+        assert_true(strncmp(text, "before\n<!-- counted -->\n", 24) == 0);
+        assert_int_equal(strstr(text, "old\n") != NULL, open);
+        assert_int_equal(strstr(text, "| recall | cifar10 | 0 of ") != NULL, !open);
+        assert_string_equal(text + strlen(text) - 6, "after\n");
+    }
+    unlink(path);
+    close_place(&p);
+}
+
 /* ---- time */
 
 static void put_seconds(struct place *p, size_t table, size_t column, double write, double read, double queries)
@@ -387,6 +483,9 @@ int main(void)
         cmocka_unit_test(a_slip_of_the_paper_is_told_and_not_compared),
         cmocka_unit_test(the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell),
         cmocka_unit_test(the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already),
+        cmocka_unit_test(a_figure_agrees_within_a_tenth_or_two_deviations_or_the_printed_digits),
+        cmocka_unit_test(of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions_are_told),
+        cmocka_unit_test(the_folders_page_is_changed_between_its_marks_alone),
         cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
         cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
         cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
