@@ -116,12 +116,20 @@ static void say_range(char *text, size_t room, size_t least, size_t most, const 
     say(text, room, " %s", most == 1 ? one : many);
 }
 
-void row_caption(const struct row *row, const struct facts *f, char *text, size_t room)
+void facts_text(const struct facts *f, char *text, size_t room)
 {
     *text = '\0';
-    say_method(row, text, room);
     say_range(text, room, f->least_queries, f->most_queries, "query", "queries");
     say_range(text, room, f->least_seeds, f->most_seeds, "seed", "seeds");
+}
+
+void row_caption(const struct row *row, const struct facts *f, char *text, size_t room)
+{
+    char facts[128];
+    *text = '\0';
+    say_method(row, text, room);
+    facts_text(f, facts, sizeof facts);
+    say(text, room, "%s", facts);
 }
 
 /* ---- where a figure is above the paper's */

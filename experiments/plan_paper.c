@@ -82,9 +82,9 @@ int plan_scaling(struct plan *p, const char *dataset)
             char label[40];
             size_t width = widths[at % 3], layers = depths[at / 3].layers;
             snprintf(label, sizeof label, "width %zu, %s", width, depths[at / 3].label);
+            add_row(t, label, network_of(METHOD_BAYESPCN, width, layers), "", "");
             if (width == z->wide) /* cells that depth has */
                 add_as_paper(t, label, network_of(METHOD_BAYESPCN, width, layers), "", "");
-            add_row(t, label, network_of(METHOD_BAYESPCN, width, layers), "", "");
         }
     }
     return 0;

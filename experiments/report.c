@@ -27,17 +27,21 @@ static const char style[] =
     "nav{display:flex;flex-wrap:wrap;gap:.2rem 1rem}a{color:var(--ours)}code{overflow-wrap:anywhere}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.86rem}\n"
     ".wide{overflow-x:auto}th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:right}\n"
-    "th:first-child,td:first-child{text-align:left}td small{display:block;color:var(--soft)}\n"
+    "th:first-child,td:first-child{text-align:left}td:not(:first-child){white-space:nowrap}td "
+    "small{display:block;color:var(--soft)}\n"
     "td.good{background:var(--good)}td.bad{background:var(--bad)}img{max-width:100%;border-radius:4px}\n"
     "img.pixels{image-rendering:pixelated;width:100%;max-width:46rem}\n"
     "details{margin:.6rem 0}summary{cursor:pointer;color:var(--ours)}\n"
     "figure{margin:1rem 0;padding:.8rem 1rem;background:var(--panel);border-radius:8px}\n"
-    ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(17rem,100%),1fr));gap:.4rem 1rem}\n"
+    ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19rem,100%),1fr));gap:.4rem 1rem}\n"
     ".panels svg{width:100%;max-width:26rem;height:auto}\n"
     "svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg .tick,svg .axis{fill:var(--soft);font-size:10px}\n"
     "svg .head{font-weight:600;font-size:12px}svg .grid{stroke:var(--line);stroke-width:1}\n"
-    "svg g{stroke:currentColor}svg polyline{fill:none;stroke-width:1.8}svg circle{fill:currentColor;stroke:none}\n"
-    "svg g.dash polyline{stroke-dasharray:5 3}svg g.dash circle{fill:var(--panel);stroke:currentColor}\n"
+    "svg g{stroke:currentColor}svg polyline{fill:none;stroke-width:1.8}\n"
+    "svg circle,svg rect,svg path{fill:currentColor;stroke:none}svg "
+    "polygon{fill:currentColor;stroke:none;opacity:.16}\n"
+    "svg g.dash polyline{stroke-dasharray:5 3}svg g.dash :is(circle,rect,path){fill:var(--panel);stroke:currentColor}\n"
+    "svg g.m1 polyline{stroke-width:1.2}svg g.m2 polyline{stroke-width:1.2;stroke-dasharray:9 3}\n"
     "svg g.objective polyline{stroke-dasharray:1.5 2.5}\n"
     ".ours{color:var(--ours)}.objective{color:var(--objective)}.papers{color:var(--papers)}.paper{color:var(--ink)}\n"
     ".s0{color:var(--s0)}.s1{color:var(--s1)}.s2{color:var(--s2)}.s3{color:var(--s3)}.s4{color:var(--s4)}"
@@ -304,7 +308,7 @@ static void html_heading(FILE *file, const struct plan *plan, const struct prove
         "defaults, <b class=papers>orange</b> the memory as the paper does it, <b class=objective>dotted</b> the "
         "paper's objective with our minimiser, and dashed the paper's own figures. <b>nearest</b> keeps every image. "
         "Figures are mean squared errors on the scale [-1, 1], ± the standard deviation (of n - 1) over seeds; what is "
-        "less than 0.00001 is drawn at 0. ",
+        "less than 0.00001 is drawn at 0. Bars and bands are deviations; every panel has its own range. ",
         file);
     fputs(marks_text(), file);
     fputs(" Green and amber are those marks on the memory's own rows.</p>\n", file);

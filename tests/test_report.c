@@ -452,6 +452,59 @@ static void an_error_of_zero_is_drawn_at_the_axis_and_below_all_others(void **st
     assert_non_null(strstr(svg, "a &#60; b"));
 }
 
+static void an_axis_of_little_range_has_ticks_between_the_decades(void **state)
+{
+    static const double errors[][2] = {{0.0017, 0.034}, {0.0017, 3.4}};
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        static char svg[16384];
+        struct chart chart = {.title = "t", .lines = 1};
+        struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 2, .tick = {"1", "2"}};
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        for (size_t k = 0; k < 2; k++) {
+            chart.line[0].point[k].place = k;
+            chart.line[0].point[k].y = errors[wide][k];
+            chart.line[0].point[k].deviation = NAN;
+        }
+        chart.line[0].points = 2;
+        chart_measure(&chart, &axes);
+        chart_draw(file, &chart, &axes);
+        caught(file, svg, sizeof svg);
+        assert_non_null(strstr(svg, ">0.01<"));
+        assert_int_equal(strstr(svg, ">0.05<") != NULL, !wide);
+        assert_int_equal(strstr(svg, ">10<") != NULL, wide);
+        assert_int_equal(strstr(svg, ">0.1<") != NULL, wide); /* no higher than needed */
+    }
+}
+
+static void rows_of_one_colour_have_marks_of_their_own(void **state)
+{
+    static char html[65536];
+    struct place p;
+    struct failure failure;
+    (void)state;
+    open_place(&p, 1);
+    for (size_t k = 0; k < 3; k++) { /* all tasks: a row looks the same in each */
+        p.table = &p.plan.table[k];
+        put_row(&p, "bayespcn, 256x3 relu, N = 4, as the paper does it", 0, 0.0018);
+        put_row(&p, "bayespcn, as the paper does it", 0, 0.0058);
+        put_row(&p, "bayespcn", 0, 0.0051);
+    }
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(draw_curves(file, &p.list, &p.plan, "recall", "cifar10", &failure), 0);
+    caught(file, html, sizeof html);
+    static const char *const classes[] = {"<g class='papers'>", "<g class='papers m1'>", "<g class='ours'>"};
+    for (size_t k = 0; k < 3; k++) {
+        size_t found = 0;
+        for (const char *at = html; (at = strstr(at, classes[k])) != NULL; at++)
+            found++;
+        assert_int_equal(found, 4); /* three panels and the legend */
+    }
+    close_place(&p);
+}
+
 static void markdown_of_the_folder_becomes_a_page_of_its_own(void **state)
 {
     static char html[4096];
@@ -488,6 +541,8 @@ int main(void)
         cmocka_unit_test(the_folders_page_is_changed_between_its_marks_alone),
         cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
         cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
+        cmocka_unit_test(an_axis_of_little_range_has_ticks_between_the_decades),
+        cmocka_unit_test(rows_of_one_colour_have_marks_of_their_own),
         cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
