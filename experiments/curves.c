@@ -58,9 +58,10 @@ static void group_of(const struct table *t, const struct row *r, char *name, siz
         snprintf(name, room, "%s",
                  r->spec.kind == METHOD_GPCN_OFFLINE || r->spec.kind == METHOD_GPCN_ONLINE ? "GPCN"
                                                                                            : "MHN and nearest");
+    else if (is(t, "sigma"))
+        snprintf(name, room, "sigma_w %g, sigma_x %g", r->spec.sigma_w, r->spec.sigma_x);
     else
-        snprintf(name, room, "%s%s", is(t, "sigma") ? "sigma_w and sigma_x " : "",
-                 r->paper_row[0] ? r->paper_row : "the memory");
+        snprintf(name, room, "%s", r->paper_row[0] ? r->paper_row : "the memory");
 }
 
 /* The figure of that name with room for as many lines more in its last panel; more of them where it is full. */

@@ -6,6 +6,7 @@
 #include "chart.h"
 #include "counts.h"
 #include "figure.h"
+#include "forgetting.h"
 #include "times.h"
 
 #include <math.h>
@@ -288,6 +289,8 @@ static int html_experiment(FILE *file, const struct job_list *list, const struct
     }
     if (strcmp(experiment, "search") == 0)
         from_markdown(file, best_markdown, list, plan);
+    if (strcmp(experiment, "forget") == 0)
+        from_markdown(file, forget_markdown, list, plan);
     experiment_pictures(file, list, plan, experiment, pictures);
     experiment_tables(file, list, plan, experiment);
     return status;

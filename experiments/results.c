@@ -3,6 +3,7 @@
 
 #include "bayespcn.h"
 #include "best.h"
+#include "forgetting.h"
 #include "formats.h"
 #include "paper_figures.h"
 #include "times.h"
@@ -360,6 +361,8 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
             markdown_table(file, list, plan, &plan->table[k]);
     if (strcmp(experiment, "search") == 0)
         best_markdown(file, list, plan);
+    if (strcmp(experiment, "forget") == 0)
+        forget_markdown(file, list, plan);
     if (strcmp(experiment, "recall") == 0 || strcmp(experiment, "search") == 0) {
         fputs("\n## Time\n", file);
         times_markdown(file, list, plan, experiment);

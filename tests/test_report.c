@@ -11,6 +11,7 @@
 #include "best.h"
 #include "chart.h"
 #include "counts.h"
+#include "forgetting.h"
 #include "results.h"
 #include "paper_figures.h"
 #include "times.h"
@@ -371,6 +372,56 @@ static void the_folders_page_is_changed_between_its_marks_alone(void **state)
     close_place(&p);
 }
 
+/* ---- forgetting */
+
+/* Our rows: without forgetting 0.010 for the oldest to 0.025 for the latest; with it falling with age, and the latest
+   group the lower the stronger, but for one step. */
+static void what_the_paper_says_of_forgetting_is_held_against_the_cells(void **state)
+{
+    static const double latest[] = {0.025, 0.008, 0.006, 0.007, 0.004, 0.003},
+                        all[] = {0.02, 0.01, 0.011, 0.012, 0.013, 0.02};
+    static char text[8192];
+    struct plan_request request = {.experiment = "forget", .tier = TIER_PAPER, .seeds = 1};
+    struct place p;
+    struct failure failure;
+    size_t number = 0;
+    (void)state;
+    snprintf(p.folder, sizeof p.folder, "/tmp/bpcn-test-XXXXXX");
+    assert_non_null(mkdtemp(p.folder));
+    assert_int_equal(plan_create(&request, &p.plan, &failure), 0);
+    assert_int_equal(job_list_create(&p.plan, p.folder, NULL, &p.list, &failure), 0);
+    const struct table *t = &p.plan.table[0];
+    for (size_t r = 0; r < t->rows; r++) {
+        struct cell cell;
+        struct record record = {0};
+        if (role_of(&t->row[r]) != ROLE_OURS)
+            continue;
+        record_set(&record, "mse", all[number]);
+        for (size_t a = 0; a < 16; a++) {
+            char name[16];
+            double oldest = number == 0 ? 0.01 : 0.05;
+            snprintf(name, sizeof name, "age_%zu", a);
+            record_set(&record, name, oldest + (latest[number] - oldest) * (double)a / 15);
+        }
+        assert_true(plan_cell(&p.plan, t, r, 0, 0, &cell));
+        assert_int_equal(cell_save(&p.list, &cell, &record, &failure), 0);
+        number++;
+    }
+    struct forgetting f = forgetting_of(&p.list, &p.plan, t, ROLE_OURS);
+    assert_true(f.there == 6 && f.planned == 6 && fabs(f.flat - 2.5) < 1e-12);
+    assert_true(f.newer == 5 && f.forgetting == 5 && f.rises == 1);
+    assert_true(t->row[f.rise].spec.beta == 0.005 && t->row[f.best].spec.beta == 0.001);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    forget_markdown(file, &p.list, &p.plan);
+    caught(file, text, sizeof text);
+    assert_non_null(strstr(text, "| cifar10, white0.2 | as the paper does it | not all computed: 0 of 6 rows |"));
+    assert_non_null(strstr(text,
+                           "| cifar10, white0.2 | ours | 2.50 | 5 of 5 strengths | not at 1 of 5 steps, first to beta "
+                           "0.005 (0.00700) | beta 0.001 |"));
+    close_place(&p);
+}
+
 /* ---- time */
 
 static void put_seconds(struct place *p, size_t table, size_t column, double write, double read, double queries)
@@ -539,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_figure_agrees_within_a_tenth_or_two_deviations_or_the_printed_digits),
         cmocka_unit_test(of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions_are_told),
         cmocka_unit_test(the_folders_page_is_changed_between_its_marks_alone),
+        cmocka_unit_test(what_the_paper_says_of_forgetting_is_held_against_the_cells),
         cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
         cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
         cmocka_unit_test(an_axis_of_little_range_has_ticks_between_the_decades),
