@@ -13,7 +13,7 @@ static int compute(struct reproduction *r, struct failure *failure)
     if (status == 0)
         status = reproduce_finish(r, failure);
     if (status == 0)
-        printf("%zu cells in %s/cells.csv; the report is %s/report.html\n", r->list.cells, r->out, r->out);
+        reproduce_tell(r, stdout);
     return status;
 }
 

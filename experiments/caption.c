@@ -93,7 +93,11 @@ static void say_method(const struct row *r, char *text, size_t room)
     if (s->kind == METHOD_BAYESPCN || s->kind == METHOD_GPCN_OFFLINE || s->kind == METHOD_GPCN_ONLINE)
         say_network(s, text, room);
     else if (s->kind == METHOD_MHN)
-        say(text, room, "%s metric, beta 10000, rate %g", s->metric == MHN_DOT ? "dot" : "Euclidean", s->rate);
+        say(text, room, "%s, beta %g, rate %g",
+            s->metric == MHN_DOT         ? "dot product"
+            : s->metric == MHN_PAPER_DOT ? "the paper's dot product"
+                                         : "Euclidean metric",
+            mhn_options_default(1).beta, s->rate);
     else if (s->kind == METHOD_NEAREST)
         say(text, room, s->budget > 0 ? "the latest that fit" : "every image kept");
     else
@@ -112,12 +116,20 @@ static void say_range(char *text, size_t room, size_t least, size_t most, const 
     say(text, room, " %s", most == 1 ? one : many);
 }
 
-void row_caption(const struct row *row, const struct facts *f, char *text, size_t room)
+void facts_text(const struct facts *f, char *text, size_t room)
 {
     *text = '\0';
-    say_method(row, text, room);
     say_range(text, room, f->least_queries, f->most_queries, "query", "queries");
     say_range(text, room, f->least_seeds, f->most_seeds, "seed", "seeds");
+}
+
+void row_caption(const struct row *row, const struct facts *f, char *text, size_t room)
+{
+    char facts[128];
+    *text = '\0';
+    say_method(row, text, room);
+    facts_text(f, facts, sizeof facts);
+    say(text, room, "%s", facts);
 }
 
 /* ---- where a figure is above the paper's */

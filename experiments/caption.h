@@ -20,6 +20,9 @@ int first_of_label(const struct plan *plan, size_t table, size_t row);
 /* "1024x3 gelu, N 1, 128 queries, 3 seeds": what the method is, and the facts that are the same for no other row. */
 void row_caption(const struct row *row, const struct facts *facts, char *text, size_t room);
 
+/* ", 128 queries, 1 to 3 seeds", or less. */
+void facts_text(const struct facts *facts, char *text, size_t room);
+
 /* "0.0 % of the reads end above the stored code; mhn is the same as the paper's: 0.0000", or less, or nothing. */
 void reason_text(const struct job_list *list, const struct plan *plan, const struct table *table, size_t row,
                  size_t column, char *text, size_t room);

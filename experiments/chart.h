@@ -1,4 +1,4 @@
-/* Small charts as SVG inside the report: panels side by side that share their axes, at most CHART_LINES lines each. */
+/* Small charts as SVG inside the report: panels side by side, at most CHART_LINES lines each. */
 #ifndef EXPERIMENTS_CHART_H
 #define EXPERIMENTS_CHART_H
 
@@ -8,7 +8,8 @@
 enum { CHART_LINES = 7, CHART_POINTS = 16 };
 
 struct chart_line {
-    char style[40]; /* a class of the page's style sheet, such as "c0" or "c0 dash" */
+    char style[40]; /* classes of the page's style sheet, such as "s0" or "s0 dash"; with m1 or m2 the marks are others
+                     */
     char name[80];
     size_t points;
     struct {
@@ -25,6 +26,7 @@ struct chart {
 
 struct axes {
     int linear; /* from 0 to 1; otherwise logarithmic, what is below CHART_LEAST at 0 */
+    int bands;  /* deviations as bands, where there are many points; otherwise as bars */
     const char *x_title, *y_title;
     size_t ticks;
     char tick[CHART_POINTS][16]; /* along x, evenly spaced */
@@ -37,6 +39,9 @@ struct axes {
 /* Widens the axes to what a chart shows. */
 void chart_measure(const struct chart *chart, struct axes *axes);
 void chart_draw(FILE *file, const struct chart *chart, const struct axes *axes);
+
+/* The mark of a point: a disc; m1: a square; m2: a triangle. */
+void chart_mark(FILE *file, const char *style, double x, double y);
 
 /* Text in a page. */
 void escaped(FILE *file, const char *text);

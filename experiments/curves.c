@@ -9,7 +9,7 @@
 
 enum { FIGURES = 24, PANELS = 8 };
 
-/* Panels that share their axes and their legend. */
+/* Panels that share their legend and what is along x; each has its own range of errors. */
 struct strip {
     char name[80];
     struct axes axes;
@@ -45,7 +45,10 @@ static void group_of(const struct table *t, const struct row *r, char *name, siz
     if (is(t, "equal-memory") || is(t, "shards"))
         snprintf(name, room, "%s", t->kind == CELL_STREAM ? "a stream" : "by size");
     else if (is(t, "scaling"))
-        snprintf(name, room, "L%zu%s", r->spec.layers + 1, role == ROLE_PAPER ? ", as the paper does it" : "");
+        snprintf(name, room, "L%zu", r->spec.layers + 1);
+    else if (is(t, "search"))
+        snprintf(name, room, "%s, %s", role == ROLE_PAPER ? "as the paper does it" : "ours",
+                 bpcn_activation_name(r->spec.activation));
     else if (is(t, "forget"))
         snprintf(name, room, "%s",
                  role == ROLE_PAPER  ? "as the paper does it"
@@ -55,9 +58,10 @@ static void group_of(const struct table *t, const struct row *r, char *name, siz
         snprintf(name, room, "%s",
                  r->spec.kind == METHOD_GPCN_OFFLINE || r->spec.kind == METHOD_GPCN_ONLINE ? "GPCN"
                                                                                            : "MHN and nearest");
+    else if (is(t, "sigma"))
+        snprintf(name, room, "sigma_w %g, sigma_x %g", r->spec.sigma_w, r->spec.sigma_x);
     else
-        snprintf(name, room, "%s%s", is(t, "sigma") ? "sigma_w and sigma_x " : "",
-                 r->paper_row[0] ? r->paper_row : "the memory");
+        snprintf(name, room, "%s", r->paper_row[0] ? r->paper_row : "the memory");
 }
 
 /* The figure of that name with room for as many lines more in its last panel; more of them where it is full. */
@@ -85,15 +89,16 @@ static struct strip *strip_of(struct drawing *d, const char *name, size_t panel,
     return NULL;
 }
 
-/* ---- styles */
+/* ---- styles: a class for the colour, and one for the mark where several rows have the same colour */
 
 /* The memory by whose it is; opponents each its own; otherwise by number. */
-static void style_of(const struct table *t, const struct row *r, size_t number, char *style, size_t room)
+static void colour_of(const struct table *t, const struct row *r, size_t number, char *style, size_t room)
 {
     static const char *const roles[] = {"ours", "objective", "papers"};
     enum role role = role_of(r);
-    int by_number = is(t, "forget") || is(t, "scaling") || t->kind == CELL_STREAM || t->kind == CELL_GENERALIZATION;
-    if (by_number)
+    if (is(t, "search")) /* of each width one and four particles */
+        snprintf(style, room, "s%zu", number / 2 % 6);
+    else if (is(t, "forget") || t->kind == CELL_STREAM || (is(t, "scaling") && role != ROLE_PAPER))
         snprintf(style, room, "s%zu", number % 6);
     else if (role != ROLE_OPPONENT)
         snprintf(style, room, "%s", roles[role]);
@@ -103,16 +108,24 @@ static void style_of(const struct table *t, const struct row *r, size_t number, 
                  : r->spec.kind == METHOD_GPCN_OFFLINE ? "s2"
                  : r->spec.kind == METHOD_GPCN_ONLINE  ? "s1"
                  : r->spec.metric == MHN_DOT           ? "s4"
+                 : r->spec.metric == MHN_PAPER_DOT     ? "s3"
                                                        : "s0");
 }
 
-static void remember(struct strip *s, const struct row *row, const char *style)
+/* The style of a row, the same in all panels of a figure, and no other row's; the row is kept for the legend. */
+static const char *style_of(struct strip *s, const struct table *t, const struct row *row)
 {
+    char colour[16];
+    size_t same = 0;
     for (size_t k = 0; k < s->rows; k++)
         if (strcmp(s->row[k]->label, row->label) == 0)
-            return;
-    snprintf(s->row_style[s->rows], sizeof s->row_style[0], "%s", style);
-    s->row[s->rows++] = row;
+            return s->row_style[k];
+    colour_of(t, row, s->rows, colour, sizeof colour);
+    for (size_t k = 0; k < s->rows; k++)
+        same += strncmp(s->row_style[k], colour, strcspn(s->row_style[k], " ")) == 0;
+    snprintf(s->row_style[s->rows], sizeof s->row_style[0], same > 0 ? "%s m%zu" : "%s", colour, same > 2 ? 2 : same);
+    s->row[s->rows] = row;
+    return s->row_style[s->rows++];
 }
 
 /* ---- lines */
@@ -136,12 +149,20 @@ static void add_point(struct chart_line *l, size_t place, double y, double devia
     l->point[l->points++].deviation = deviation;
 }
 
+static int has_line(const struct chart *c, const char *name)
+{
+    for (size_t k = 0; k < c->lines; k++)
+        if (strcmp(c->line[k].name, name) == 0)
+            return 1;
+    return 0;
+}
+
 /* A row by length, with the paper's figures, once for all rows that have the same. */
 static void by_length(struct drawing *d, size_t panel)
 {
     const struct table *t = d->table;
     for (size_t r = 0; r < t->rows; r++) {
-        char group[80], style[24], name[96];
+        char group[80], name[96];
         struct chart_line run = {0}, paper = {0};
         group_of(t, &t->row[r], group, sizeof group);
         for (size_t c = 0; c < t->columns && group[0] != '\0'; c++) {
@@ -149,19 +170,17 @@ static void by_length(struct drawing *d, size_t panel)
             add_point(&run, c, f.mean, f.deviation);
             add_point(&paper, c, f.paper, f.paper_deviation);
         }
-        struct strip *s = run.points > 0 ? strip_of(d, group, panel, 2) : NULL;
+        snprintf(name, sizeof name, "the paper's %s", t->row[r].paper_row);
+        struct strip *s = run.points > 0 ? strip_of(d, group, panel, 1) : NULL;
+        if (s != NULL && paper.points > 0 && !has_line(&s->panel[panel], name))
+            s = strip_of(d, group, panel, 2);
         if (s == NULL)
             continue;
-        style_of(t, &t->row[r], is(t, "scaling") ? s->panel[panel].lines : r, style, sizeof style);
+        const char *style = style_of(s, t, &t->row[r]);
         struct chart_line *l = new_line(s, panel, style, t->row[r].label);
         l->points = run.points;
         memcpy(l->point, run.point, sizeof run.point);
-        remember(s, &t->row[r], style);
-        snprintf(name, sizeof name, "the paper's %s", t->row[r].paper_row);
-        for (size_t k = 0; k < s->panel[panel].lines && paper.points > 0; k++)
-            if (strcmp(s->panel[panel].line[k].name, name) == 0)
-                paper.points = 0;
-        if (paper.points > 0) {
+        if (paper.points > 0 && !has_line(&s->panel[panel], name)) {
             char dashed[32];
             snprintf(dashed, sizeof dashed, "%s dash", role_of(&t->row[r]) == ROLE_OPPONENT ? style : "paper");
             l = new_line(s, panel, dashed, name);
@@ -176,16 +195,14 @@ static void by_age(struct drawing *d, size_t panel, const char *measure)
 {
     const struct table *t = d->table;
     for (size_t r = 0; r < t->rows; r++) {
-        char group[80], style[24];
+        char group[80];
         group_of(t, &t->row[r], group, sizeof group);
         if (figure_of(d->list, d->plan, t, r, 0, "mse").seeds == 0)
             continue;
         struct strip *s = strip_of(d, group, panel, 1);
         if (s == NULL)
             continue;
-        style_of(t, &t->row[r], s->panel[panel].lines, style, sizeof style);
-        struct chart_line *l = new_line(s, panel, style, t->row[r].label);
-        remember(s, &t->row[r], style);
+        struct chart_line *l = new_line(s, panel, style_of(s, t, &t->row[r]), t->row[r].label);
         for (size_t a = 0; a < 16; a++) {
             char name[32];
             snprintf(name, sizeof name, "%s_%zu", measure, a);
@@ -279,6 +296,7 @@ static void add_panel(struct drawing *d, size_t panel)
 static void set_axes(const struct table *t, struct axes *a)
 {
     int ages = is(t, "forget") || t->kind == CELL_STREAM;
+    a->bands = ages;
     a->linear = strcmp(t->measure, "accuracy") == 0 || t->kind == CELL_STREAM;
     a->y_title = a->linear ? "share recalled" : "mean squared error";
     a->x_title = ages                    ? "age group, 1 the oldest"
@@ -298,8 +316,9 @@ static void set_axes(const struct table *t, struct axes *a)
 
 static void key(FILE *file, const char *style, const char *name, const char *caption)
 {
-    fprintf(file, "<li><svg class=swatch viewBox='0 0 26 10'><g class='%s'><polyline points='1,5 25,5'/></g></svg> <b>",
-            style);
+    fprintf(file, "<li><svg class=swatch viewBox='0 0 26 10'><g class='%s'><polyline points='1,5 25,5'/>", style);
+    chart_mark(file, style, 13, 5);
+    fputs("</g></svg> <b>", file);
     escaped(file, name);
     fputs("</b> ", file);
     escaped(file, caption);
@@ -310,15 +329,15 @@ static void key(FILE *file, const char *style, const char *name, const char *cap
 static void made_of(FILE *file, const struct drawing *d)
 {
     struct facts facts = facts_of(d->list, d->plan, d->table->experiment, d->table->dataset, NULL);
+    char text[128];
     size_t r = 0;
     while (r + 1 < d->table->rows && d->table->row[r].spec.kind != METHOD_BAYESPCN)
         r++;
     const struct method_spec *s = &d->table->row[r].spec;
     fprintf(file, "<p class=soft>Networks of %zu hidden layers, %s, N %zu; %zu images", s->layers,
             bpcn_activation_name(s->activation), s->particles, d->table->lengths[d->table->columns - 1]);
-    if (facts.most_queries > 0)
-        fprintf(file, ", %zu to %zu queries", facts.least_queries, facts.most_queries);
-    fprintf(file, "; 1 to %zu seeds.</p>\n", facts.most_seeds);
+    facts_text(&facts, text, sizeof text);
+    fprintf(file, "%s.</p>\n", text);
 }
 
 /* Rows with how they were made; lines that are no rows, the paper's among them, by name. */
@@ -349,14 +368,15 @@ static void legend(FILE *file, const struct drawing *d, const struct strip *s)
 static void draw_strip(FILE *file, const struct drawing *d, struct strip *s)
 {
     set_axes(d->table, &s->axes);
-    for (size_t p = 0; p < s->panels; p++)
-        chart_measure(&s->panel[p], &s->axes);
     fputs("<figure><h4>", file);
     escaped(file, s->name);
     fputs("</h4><div class=panels>\n", file);
-    for (size_t p = 0; p < s->panels; p++)
+    for (size_t p = 0; p < s->panels; p++) {
+        struct axes axes = s->axes;
+        chart_measure(&s->panel[p], &axes);
         if (s->panel[p].lines > 0)
-            chart_draw(file, &s->panel[p], &s->axes);
+            chart_draw(file, &s->panel[p], &axes);
+    }
     fputs("</div><figcaption>", file);
     legend(file, d, s);
     fputs("</figcaption></figure>\n", file);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { UNSEEN = 16, UNSEEN_FROM = 1024, SAMPLES = 16 }; /* unseen: images that no experiment writes */
+enum { UNSEEN = 16, UNSEEN_FROM = 1024, SAMPLES = 16, SHOWN = 4 }; /* unseen: images that no experiment writes */
 
 /* The queries of the one-shot figure, left to right. */
 static const char *const oneshot_tasks[] = {"white0",  "white0.2", "white0.4", "white0.8", "drop0.25",
@@ -63,8 +63,8 @@ static int draw(const struct job_list *list, const struct cell *cell, const stru
 /* ---- one-shot recall */
 
 /* Reads the ten queries of image 0 into a row of the picture, and their errors into the record. */
-static int read_queries(struct stream *s, const float *queries, const unsigned char *known, const char *when,
-                        float *answers, struct record *record, struct failure *failure)
+static int read_queries(struct stream *s, bpcn_objective objective, const float *queries, const unsigned char *known,
+                        const char *when, float *answers, struct record *record, struct failure *failure)
 {
     const struct dataset *d = s->dataset;
     for (size_t k = 0; k < ONESHOT; k++) {
@@ -73,11 +73,24 @@ static int read_queries(struct stream *s, const float *queries, const unsigned c
         struct read_report unused = {0};
         const unsigned char *mask = known + k * d->dim;
         if (task_parse(oneshot_tasks[k], &task, failure) != 0 ||
-            method_read(&s->method, BPCN_OBJECTIVE_DEFAULT, queries + k * d->dim, task_has_mask(&task) ? mask : NULL, 1,
-                        NULL, NULL, answers + k * d->dim, &unused, failure) != 0)
+            method_read(&s->method, objective, queries + k * d->dim, task_has_mask(&task) ? mask : NULL, 1, NULL, NULL,
+                        answers + k * d->dim, &unused, failure) != 0)
             return -1;
         snprintf(name, sizeof name, "%s_%s", when, oneshot_tasks[k]);
         record_set(record, name, task_error(&task, d->dim, mask, d->pixels, answers + k * d->dim));
+    }
+    return 0;
+}
+
+/* The ten queries of image 0. */
+static int make_queries(const struct dataset *d, uint64_t seed, float *queries, unsigned char *known,
+                        struct failure *failure)
+{
+    for (size_t k = 0; k < ONESHOT; k++) {
+        struct task task;
+        if (task_parse(oneshot_tasks[k], &task, failure) != 0)
+            return -1;
+        task_corrupt(&task, d, 0, seed, queries + k * d->dim, known + k * d->dim);
     }
     return 0;
 }
@@ -90,28 +103,95 @@ static int oneshot(const struct job_list *list, const struct cell *cell, struct 
     float *picture = calloc(5, row * sizeof *picture);
     unsigned char *known = calloc(1, row);
     int status = picture && known ? 0 : failed(failure, "out of memory");
-    for (size_t k = 0; status == 0 && k < ONESHOT; k++) {
-        struct task task;
-        status = task_parse(oneshot_tasks[k], &task, failure);
-        if (status == 0)
-            task_corrupt(&task, d, 0, cell->spec.seed, picture + k * d->dim, known + k * d->dim);
-    }
     if (status == 0)
-        status = read_queries(s, picture, known, "before", picture + row, record, failure);
+        status = make_queries(d, cell->spec.seed, picture, known, failure);
+    if (status == 0)
+        status = read_queries(s, cell->objective, picture, known, "before", picture + row, record, failure);
     if (status == 0)
         status = stream_advance(s, 1, failure);
     if (status == 0)
-        status = read_queries(s, picture, known, "after", picture + 2 * row, record, failure);
+        status = read_queries(s, cell->objective, picture, known, "after", picture + 2 * row, record, failure);
     if (status == 0)
         memcpy(picture + 3 * row, d->pixels + d->dim, row * sizeof *picture);
     if (status == 0)
         status = stream_advance(s, cell->length, failure);
     if (status == 0)
-        status = read_queries(s, picture, known, "later", picture + 4 * row, record, failure);
+        status = read_queries(s, cell->objective, picture, known, "later", picture + 4 * row, record, failure);
     if (status == 0)
         status = draw(list, cell, d, 5, ONESHOT, picture, failure);
     free(picture);
     free(known);
+    return status;
+}
+
+/* ---- recall by length */
+
+/* Rows of the picture: the queries of image 0, and what is read from them after all the writes. */
+static int recalled(const struct job_list *list, const struct cell *cell, struct stream *s, struct record *record,
+                    struct failure *failure)
+{
+    const struct dataset *d = s->dataset;
+    size_t row = ONESHOT * d->dim;
+    float *picture = calloc(2, row * sizeof *picture);
+    unsigned char *known = calloc(1, row);
+    int status =
+        picture && known ? make_queries(d, cell->spec.seed, picture, known, failure) : failed(failure, "out of memory");
+    if (status == 0)
+        status = stream_advance(s, cell->length, failure);
+    if (status == 0)
+        status = read_queries(s, cell->objective, picture, known, "later", picture + row, record, failure);
+    if (status == 0)
+        status = draw(list, cell, d, 2, ONESHOT, picture, failure);
+    free(picture);
+    free(known);
+    return status;
+}
+
+/* ---- what a metric makes of little */
+
+/* Some images that are stored, spread evenly, of one task: queries, answers, and the mean error. */
+static int read_shown(const struct cell *cell, struct stream *s, const struct task *task, float *queries,
+                      float *answers, struct record *record, struct failure *failure)
+{
+    const struct dataset *d = s->dataset;
+    struct read_report unused = {0};
+    unsigned char *known = calloc(SHOWN, d->dim);
+    char name[RECORD_NAME];
+    double error = 0;
+    int status = known ? 0 : failed(failure, "out of memory");
+    for (size_t i = 0; status == 0 && i < SHOWN; i++)
+        task_corrupt(task, d, i * cell->length / SHOWN, cell->spec.seed, queries + i * d->dim, known + i * d->dim);
+    if (status == 0)
+        status = method_read(&s->method, cell->objective, queries, task_has_mask(task) ? known : NULL, SHOWN, NULL,
+                             NULL, answers, &unused, failure);
+    for (size_t i = 0; status == 0 && i < SHOWN; i++)
+        error += task_error(task, d->dim, known + i * d->dim, d->pixels + i * cell->length / SHOWN * d->dim,
+                            answers + i * d->dim) /
+                 SHOWN;
+    snprintf(name, sizeof name, "later_%s", task->name);
+    record_set(record, name, error);
+    free(known);
+    return status;
+}
+
+/* Rows of the picture: queries of three tasks, and what is read from them. */
+static int metric(const struct job_list *list, const struct cell *cell, struct stream *s, struct record *record,
+                  struct failure *failure)
+{
+    static const char *const tasks[] = {"white0.8", "drop0.75", "mask0.75"};
+    const struct dataset *d = s->dataset;
+    size_t part = SHOWN * d->dim, row = 3 * part;
+    float *picture = calloc(2, row * sizeof *picture);
+    int status = picture ? stream_advance(s, cell->length, failure) : failed(failure, "out of memory");
+    for (size_t k = 0; status == 0 && k < 3; k++) {
+        struct task task;
+        status = task_parse(tasks[k], &task, failure);
+        if (status == 0)
+            status = read_shown(cell, s, &task, picture + k * part, picture + row + k * part, record, failure);
+    }
+    if (status == 0)
+        status = draw(list, cell, d, 2, 3 * SHOWN, picture, failure);
+    free(picture);
     return status;
 }
 
@@ -196,13 +276,13 @@ int figure_run(const struct job_list *list, const struct cell *cell, struct stre
                struct failure *failure)
 {
     double start = clock_seconds(), before = s->write_seconds;
-    int status;
-    if (cell->kind == CELL_ONESHOT)
-        status = oneshot(list, cell, s, record, failure);
-    else if (cell->kind == CELL_SAMPLES)
-        status = samples(list, cell, s, record, failure);
-    else
-        status = generalization(list, cell, s, record, failure);
+    static int (*const run[])(const struct job_list *, const struct cell *, struct stream *, struct record *,
+                              struct failure *) = {[CELL_ONESHOT] = oneshot,
+                                                   [CELL_SAMPLES] = samples,
+                                                   [CELL_GENERALIZATION] = generalization,
+                                                   [CELL_RECALLED] = recalled,
+                                                   [CELL_METRIC] = metric};
+    int status = run[cell->kind](list, cell, s, record, failure);
     record_set(record, "length", (double)cell->length);
     record_set(record, "write_seconds", s->write_seconds);
     record_set(record, "read_seconds", clock_seconds() - start - (s->write_seconds - before));

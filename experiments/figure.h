@@ -1,5 +1,6 @@
-/* The figures that are pictures: one-shot recall, ancestral samples, generalisation to unseen images. Each also
-   leaves numbers, so that they can be told without showing anyone's images. */
+/* The figures that are pictures: one-shot recall, recall by length, what a metric makes of little, ancestral samples,
+   generalisation to unseen images. Each also leaves numbers, so that they can be told without showing anyone's images.
+ */
 #ifndef EXPERIMENTS_FIGURE_H
 #define EXPERIMENTS_FIGURE_H
 

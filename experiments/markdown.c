@@ -100,22 +100,28 @@ static void take_line(FILE *out, const char *line, enum block *block)
     }
 }
 
-int markdown_html(FILE *out, const struct job_list *list, const char *name)
+void markdown_from(FILE *out, FILE *in)
 {
-    char path[2048], *line = NULL;
+    char *line = NULL;
     size_t room = 0;
     ssize_t length;
     enum block block = NONE;
-    snprintf(path, sizeof path, "%s/%s", list->out, name);
-    FILE *in = fopen(path, "r");
-    if (in == NULL)
-        return 0;
     while ((length = getline(&line, &room, in)) > 0) {
         line[length - (line[length - 1] == '\n')] = '\0';
         take_line(out, line, &block);
     }
     end_block(out, &block);
     free(line);
+}
+
+int markdown_html(FILE *out, const struct job_list *list, const char *name)
+{
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%s", list->out, name);
+    FILE *in = fopen(path, "r");
+    if (in == NULL)
+        return 0;
+    markdown_from(out, in);
     fclose(in);
     return 1;
 }

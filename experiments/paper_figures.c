@@ -311,3 +311,13 @@ const char *paper_slip(const char *table, const char *dataset, const char *task,
     return "The paper's MHN row repeats the deviations of its identity row (0.0086 0.0023 0.0105 0.0052) as errors: a "
            "slip of the paper's. It is shown and not compared.";
 }
+
+/* Its section on experiment details: its most expensive models, "on all tasks". */
+const struct paper_cost *paper_cost(size_t n)
+{
+    static const struct paper_cost costs[] = {
+        {"BayesPCN, width 1024, 4 particles", "NVIDIA Tesla V100", 1024, 3, 3},
+        {"GPCN, width 1024", "NVIDIA Tesla V100", 1024, 20, 25.0 / 60},
+    };
+    return n < sizeof costs / sizeof costs[0] ? &costs[n] : NULL;
+}

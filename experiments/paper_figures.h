@@ -13,4 +13,12 @@ int paper_figure(const char *table, const char *dataset, const char *task, const
 /* What is wrong with a row of the paper, in a sentence; NULL: nothing that is known. */
 const char *paper_slip(const char *table, const char *dataset, const char *task, const char *row);
 
+/* What the paper says of its hours: the n-th, or NULL. "All tasks" is its word for what was read. */
+struct paper_cost {
+    const char *model, *machine;
+    size_t images;
+    double write_hours, read_hours;
+};
+const struct paper_cost *paper_cost(size_t n);
+
 #endif

@@ -1,7 +1,7 @@
 /*
  * What `reproduce` computes: tables of cells. A cell is one method, dataset, seed, length, task and
  * objective, and its key says all of that and nothing else, so experiments that share a cell share
- * its result. To add a table, write a function like those in plan.c and name it in `experiments`.
+ * its result. To add a table, write a function like those in plan_paper.c and name it in `experiments` of plan.c.
  */
 #ifndef EXPERIMENTS_PLAN_H
 #define EXPERIMENTS_PLAN_H
@@ -19,7 +19,15 @@ enum {
 enum tier { TIER_QUICK, TIER_PAPER };
 
 /* What fills a cell. */
-enum cell_kind { CELL_RECALL, CELL_ONESHOT, CELL_SAMPLES, CELL_GENERALIZATION, CELL_STREAM };
+enum cell_kind {
+    CELL_RECALL,
+    CELL_ONESHOT,
+    CELL_SAMPLES,
+    CELL_GENERALIZATION,
+    CELL_STREAM,
+    CELL_RECALLED, /* the first image, read from its corrupted copies after so many writes */
+    CELL_METRIC    /* some images, read from little of them */
+};
 
 /* Whether a cell's numbers are those of recalls. */
 int is_recall(enum cell_kind kind);
@@ -40,6 +48,7 @@ struct table {
     struct task task;
     const char *measure; /* "mse" or "accuracy" */
     size_t queries;      /* of each cell, spread evenly; 0: as the tier has it */
+    size_t seeds;        /* at most so many of the plan's; 0: all */
     size_t latest;       /* CELL_STREAM: images that are read back */
     int twice;           /* reads are timed twice, the second time with everything prepared */
     size_t columns, lengths[PLAN_COLUMNS];
@@ -47,10 +56,20 @@ struct table {
     struct row row[PLAN_ROWS];
 };
 
+/* Rows of the search that are computed in full in recall (best.h finds them). */
+struct best_rows {
+    size_t count;
+    struct {
+        char dataset[16];
+        struct row row;
+    } item[6];
+};
+
 struct plan {
     enum tier tier;
     size_t seeds, limit; /* limit: queries per cell, 0: all */
     const char *rows;    /* a pattern of the rows to be computed, NULL: all */
+    const struct best_rows *best;
     size_t tables, room;
     struct table *table;
 };
@@ -58,11 +77,12 @@ struct plan {
 struct plan_request {
     const char *experiment; /* one of plan_experiments, or "all" */
     enum tier tier;
-    const char *datasets; /* comma-separated, NULL: those of the experiment */
-    const char *rows;     /* as fnmatch has it, such as "bayespcn*"; NULL: all */
-    size_t seeds;         /* 0: the tier's */
-    size_t limit;         /* queries per cell, 0: all */
-    size_t longest;       /* leaves out longer columns, 0: none */
+    const char *datasets;         /* comma-separated, NULL: those of the experiment */
+    const char *rows;             /* as fnmatch has it, such as "bayespcn*"; NULL: all */
+    size_t seeds;                 /* 0: the tier's */
+    size_t limit;                 /* queries per cell, 0: all */
+    size_t longest;               /* leaves out longer columns, 0: none */
+    const struct best_rows *best; /* of the search; NULL: not known */
 };
 
 /* The names, NULL-terminated. */

@@ -2,8 +2,12 @@
 #include "results.h"
 
 #include "bayespcn.h"
+#include "best.h"
 #include "chart.h"
+#include "counts.h"
 #include "figure.h"
+#include "forgetting.h"
+#include "times.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,17 +28,21 @@ static const char style[] =
     "nav{display:flex;flex-wrap:wrap;gap:.2rem 1rem}a{color:var(--ours)}code{overflow-wrap:anywhere}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.86rem}\n"
     ".wide{overflow-x:auto}th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:right}\n"
-    "th:first-child,td:first-child{text-align:left}td small{display:block;color:var(--soft)}\n"
+    "th:first-child,td:first-child{text-align:left}td:not(:first-child){white-space:nowrap}td "
+    "small{display:block;color:var(--soft)}\n"
     "td.good{background:var(--good)}td.bad{background:var(--bad)}img{max-width:100%;border-radius:4px}\n"
     "img.pixels{image-rendering:pixelated;width:100%;max-width:46rem}\n"
     "details{margin:.6rem 0}summary{cursor:pointer;color:var(--ours)}\n"
     "figure{margin:1rem 0;padding:.8rem 1rem;background:var(--panel);border-radius:8px}\n"
-    ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(17rem,100%),1fr));gap:.4rem 1rem}\n"
+    ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(19rem,100%),1fr));gap:.4rem 1rem}\n"
     ".panels svg{width:100%;max-width:26rem;height:auto}\n"
     "svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg .tick,svg .axis{fill:var(--soft);font-size:10px}\n"
     "svg .head{font-weight:600;font-size:12px}svg .grid{stroke:var(--line);stroke-width:1}\n"
-    "svg g{stroke:currentColor}svg polyline{fill:none;stroke-width:1.8}svg circle{fill:currentColor;stroke:none}\n"
-    "svg g.dash polyline{stroke-dasharray:5 3}svg g.dash circle{fill:var(--panel);stroke:currentColor}\n"
+    "svg g{stroke:currentColor}svg polyline{fill:none;stroke-width:1.8}\n"
+    "svg circle,svg rect,svg path{fill:currentColor;stroke:none}svg "
+    "polygon{fill:currentColor;stroke:none;opacity:.16}\n"
+    "svg g.dash polyline{stroke-dasharray:5 3}svg g.dash :is(circle,rect,path){fill:var(--panel);stroke:currentColor}\n"
+    "svg g.m1 polyline{stroke-width:1.2}svg g.m2 polyline{stroke-width:1.2;stroke-dasharray:9 3}\n"
     "svg g.objective polyline{stroke-dasharray:1.5 2.5}\n"
     ".ours{color:var(--ours)}.objective{color:var(--objective)}.papers{color:var(--papers)}.paper{color:var(--ink)}\n"
     ".s0{color:var(--s0)}.s1{color:var(--s1)}.s2{color:var(--s2)}.s3{color:var(--s3)}.s4{color:var(--s4)}"
@@ -89,6 +97,8 @@ static void embed_pictures(FILE *file, const struct job_list *list, const struct
                     " From above: the queries; read before the write; read after it; images written later; read after "
                     "those.",
                     file);
+            if (t->kind == CELL_RECALLED || t->kind == CELL_METRIC)
+                fputs(" Above the queries, below what is read from them.", file);
             fputs("</p>\n", file);
             embed(file, path, "png", "pixels", t->experiment);
         }
@@ -145,9 +155,9 @@ static void html_table(FILE *file, const struct job_list *list, const struct pla
 
 /* ---- how it compares */
 
-/* Figures by whose they are and where they are; those within a tenth of the paper's, or its deviation, besides. */
+/* Figures by whose they are and where they are. */
 struct counts {
-    size_t in[4], close, all;
+    size_t in[4], all;
 };
 
 static struct counts count_figures(const struct job_list *list, const struct plan *plan, enum role role)
@@ -159,8 +169,6 @@ static struct counts count_figures(const struct job_list *list, const struct pla
                 struct figure f = figure_of(list, plan, &plan->table[k], r, c, "mse");
                 n.in[f.relation]++;
                 n.all += f.relation != NOT_COMPARED;
-                n.close +=
-                    f.relation == SAME || (f.relation != NOT_COMPARED && fabs(f.mean - f.paper) <= 0.1 * f.paper);
             }
     return n;
 }
@@ -170,15 +178,13 @@ static void html_counts(FILE *file, const struct job_list *list, const struct pl
     static const char *const names[] = {"the memory, ours", "the paper's objective, our minimiser",
                                         "the memory as the paper does it", "opponents and identity"};
     fputs("<h2 id=compared>Beside the paper</h2>\n<div class=wide><table><tr><th>figures with one in the paper</th>"
-          "<th>all</th><th>below</th><th>the same</th><th>above</th><th>the same, or within 10 %</th></tr>\n",
+          "<th>all</th><th>below</th><th>the same</th><th>above</th></tr>\n",
           file);
     for (enum role role = ROLE_OURS; role <= ROLE_OPPONENT; role++) {
         struct counts n = count_figures(list, plan, role);
         if (n.all > 0)
-            fprintf(file,
-                    "<tr><td>%s</td><td>%zu</td><td>%zu</td><td>%zu</td><td>%zu</td><td>%zu (%.0f %%)</td></tr>\n",
-                    names[role], n.all, n.in[BELOW], n.in[SAME], n.in[ABOVE], n.close,
-                    100 * (double)n.close / (double)n.all);
+            fprintf(file, "<tr><td>%s</td><td>%zu</td><td>%zu</td><td>%zu</td><td>%zu</td></tr>\n", names[role], n.all,
+                    n.in[BELOW], n.in[SAME], n.in[ABOVE]);
     }
     fputs("</table></div>\n<p class=soft>Each row is counted in every experiment that shows it.</p>\n", file);
 }
@@ -206,56 +212,6 @@ static void html_above(FILE *file, const struct job_list *list, const struct pla
     fputs("</ul></details>\n", file);
 }
 
-/* ---- time */
-
-/* Of a row at the longest length: written once, read for every task of the dataset. */
-static void time_row(FILE *file, const struct job_list *list, const struct plan *plan, const char *dataset,
-                     const char *label)
-{
-    double written = NAN, read = 0, queries = 0;
-    size_t length = 0, tasks = 0;
-    for (size_t k = 0; k < plan->tables; k++) {
-        const struct table *t = &plan->table[k];
-        for (size_t r = 0; strcmp(t->experiment, "recall") == 0 && strcmp(t->dataset, dataset) == 0 && r < t->rows; r++)
-            for (size_t c = t->columns; strcmp(t->row[r].label, label) == 0 && c-- > 0;) {
-                if (figure_of(list, plan, t, r, c, "mse").seeds == 0 || (length > 0 && t->lengths[c] != length))
-                    continue;
-                length = t->lengths[c];
-                written = figure_of(list, plan, t, r, c, "write_seconds").mean;
-                read += figure_of(list, plan, t, r, c, "read_seconds").mean;
-                queries += figure_of(list, plan, t, r, c, "queries").mean;
-                tasks++;
-                break;
-            }
-    }
-    if (tasks == 0)
-        return;
-    fprintf(file, "<tr><td>");
-    escaped(file, label);
-    fprintf(file, "</td><td>%s</td><td>%zu</td><td>%.3f</td><td>%.3f</td><td>%.0f</td></tr>\n", dataset, length,
-            written / 3600, read / 3600, queries);
-}
-
-static void html_time(FILE *file, const struct job_list *list, const struct plan *plan)
-{
-    static const char *const datasets[] = {"cifar10", "tiny-imagenet"};
-    fputs(
-        "<h2 id=time>Time</h2>\n<p>The paper: on an NVIDIA Tesla V100, its most expensive models (width 1024; BayesPCN "
-        "with 4 particles) took 3 hours (BayesPCN) and 20 hours (GPCN) to train on 1024 images, and 3 hours and 25 "
-        "minutes to evaluate on all tasks. Here, as the cells were measured, at the longest length each row has; reads "
-        "of the three tasks together, of as many queries as stand there. GPCN offline trains at its first read.</p>\n"
-        "<div class=wide><table><tr><th>row of recall</th><th>dataset</th><th>images</th><th>hours of writing</th>"
-        "<th>hours of reading</th><th>queries</th></tr>\n",
-        file);
-    for (size_t d = 0; d < 2; d++)
-        for (size_t k = 0; k < plan->tables; k++)
-            for (size_t r = 0; strcmp(plan->table[k].experiment, "recall") == 0 && r < plan->table[k].rows; r++)
-                if (first_of_label(plan, k, r) && plan->table[k].row[r].spec.kind != METHOD_IDENTITY &&
-                    strcmp(plan->table[k].row[r].paper_table, "depth") != 0) /* a row that is there already */
-                    time_row(file, list, plan, datasets[d], plan->table[k].row[r].label);
-    fputs("</table></div>\n", file);
-}
-
 /* ---- the page */
 
 /* Fashion-MNIST may be shown to anyone. */
@@ -270,6 +226,24 @@ static void experiment_pictures(FILE *file, const struct job_list *list, const s
     }
 }
 
+static void all_times(FILE *file, const struct job_list *list, const struct plan *plan)
+{
+    times_markdown(file, list, plan, NULL);
+}
+
+/* What a function writes in Markdown, into the page. */
+static void from_markdown(FILE *file, void (*write)(FILE *, const struct job_list *, const struct plan *),
+                          const struct job_list *list, const struct plan *plan)
+{
+    FILE *markdown = tmpfile();
+    if (markdown == NULL)
+        return;
+    write(markdown, list, plan);
+    rewind(markdown);
+    markdown_from(file, markdown);
+    fclose(markdown);
+}
+
 static void experiment_tables(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment)
 {
     fputs("<details><summary>The tables</summary>\n", file);
@@ -280,6 +254,16 @@ static void experiment_tables(FILE *file, const struct job_list *list, const str
             if (strcmp(plan->table[k].experiment, experiment) == 0 && table_there(list, plan, &plan->table[k]))
                 html_table(file, list, plan, &plan->table[k]);
     fputs("</details>\n", file);
+}
+
+/* Of which there are pictures and tables, and nothing to draw. */
+static int is_picture(const char *experiment)
+{
+    static const char *const names[] = {"oneshot", "recalled", "metric", "samples"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        if (strcmp(names[k], experiment) == 0)
+            return 1;
+    return 0;
 }
 
 static int html_experiment(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment,
@@ -294,15 +278,19 @@ static int html_experiment(FILE *file, const struct job_list *list, const struct
     stale_text(&facts, stale, sizeof stale);
     fprintf(file, "<h2 id=%s>%s</h2>\n<p>", experiment, experiment);
     escaped(file, experiment_text(experiment));
-    fprintf(file, "</p>\n<p class=soft>%.2f hours of computing. %s</p>\n",
+    fprintf(file, "</p>\n<p class=soft>The cells took %.2f hours. %s</p>\n",
             experiment_seconds(list, plan, experiment) / 3600, stale);
     for (size_t d = 0; status == 0 && d < 3; d++) {
         facts = facts_of(list, plan, experiment, datasets[d], NULL);
-        if (facts.cells == 0 || strcmp(experiment, "oneshot") == 0 || strcmp(experiment, "samples") == 0)
-            continue; /* those two are pictures and tables */
+        if (facts.cells == 0 || is_picture(experiment))
+            continue;
         fprintf(file, "<h3>%s</h3>\n", datasets[d]);
         status = draw_curves(file, list, plan, experiment, datasets[d], failure);
     }
+    if (strcmp(experiment, "search") == 0)
+        from_markdown(file, best_markdown, list, plan);
+    if (strcmp(experiment, "forget") == 0)
+        from_markdown(file, forget_markdown, list, plan);
     experiment_pictures(file, list, plan, experiment, pictures);
     experiment_tables(file, list, plan, experiment);
     return status;
@@ -323,7 +311,7 @@ static void html_heading(FILE *file, const struct plan *plan, const struct prove
         "defaults, <b class=papers>orange</b> the memory as the paper does it, <b class=objective>dotted</b> the "
         "paper's objective with our minimiser, and dashed the paper's own figures. <b>nearest</b> keeps every image. "
         "Figures are mean squared errors on the scale [-1, 1], ± the standard deviation (of n - 1) over seeds; what is "
-        "less than 0.00001 is drawn at 0. ",
+        "less than 0.00001 is drawn at 0. Bars and bands are deviations; every panel has its own range. ",
         file);
     fputs(marks_text(), file);
     fputs(" Green and amber are those marks on the memory's own rows.</p>\n", file);
@@ -367,12 +355,15 @@ int write_report(const struct job_list *list, const struct plan *plan, const str
             fprintf(file, "<a href='#%s'>%s</a>", names[e], names[e]);
     fputs("<a href='#time'>time</a><a href='#tables'>tables</a></nav>\n", file);
     if (plan->tier == TIER_PAPER) {
+        fputs("<h2 id=counted>What is here, and what agrees with the paper</h2>\n", file);
+        from_markdown(file, counts_markdown, list, plan);
         html_counts(file, list, plan);
         html_above(file, list, plan);
     }
     for (size_t e = 0; status == 0 && names[e] != NULL; e++)
         status = html_experiment(file, list, plan, names[e], pictures, failure);
-    html_time(file, list, plan);
+    fputs("<h2 id=time>Time</h2>\n", file);
+    from_markdown(file, all_times, list, plan);
     html_tables(file, list);
     fputs("</html>\n", file);
     int closed = close_output(file, "report.html", failure);

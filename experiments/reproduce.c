@@ -1,6 +1,8 @@
 /* From arguments to a report. */
 #include "reproduce.h"
 
+#include "best.h"
+#include "counts.h"
 #include "results.h"
 
 #include <getopt.h>
@@ -14,7 +16,8 @@ const char *reproduce_usage(void)
     return "usage: bpcn reproduce NAME [options]\n"
            "\n"
            "Regenerates tables and figures of the paper. NAME is recall, high-noise, depth, sigma,\n"
-           "search, forget, scaling, oneshot, samples, generalization, equal-memory, shards, or all.\n"
+           "search, forget, scaling, oneshot, recalled, metric, samples, generalization, equal-memory, shards,\n"
+           "or all.\n"
            "\n"
            "  --tier quick|paper    quick (default): small sizes, minutes; paper: the paper's, hours\n"
            "  --out DIR             where results go; default results\n"
@@ -186,9 +189,30 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
     return status;
 }
 
+/* What the search found best, from its cells in the folder. */
+static int find_best(struct reproduction *r, struct failure *failure)
+{
+    struct plan_request request = r->request;
+    struct plan plan;
+    struct job_list list;
+    request.experiment = "search";
+    request.datasets = request.rows = NULL;
+    request.longest = 0;
+    if (plan_create(&request, &plan, failure) != 0)
+        return -1;
+    int status = job_list_create(&plan, r->out, r->data_dir, &list, failure);
+    if (status == 0) {
+        r->best = search_best_rows(&list, &plan);
+        r->request.best = &r->best;
+        job_list_free(&list);
+    }
+    plan_free(&plan);
+    return status;
+}
+
 int reproduce_prepare(struct reproduction *r, const char *commit, struct failure *failure)
 {
-    if (plan_create(&r->request, &r->plan, failure) != 0)
+    if (find_best(r, failure) != 0 || plan_create(&r->request, &r->plan, failure) != 0)
         return -1;
     if (job_list_create(&r->plan, r->out, r->data_dir, &r->list, failure) != 0)
         return -1;
@@ -217,6 +241,9 @@ static int finish_report(const struct reproduction *r, const struct provenance *
     if (plan_create(&request, &all, failure) != 0)
         return -1;
     int status = write_report(&r->list, &all, p, r->pictures, failure);
+    int whole = request.seeds == 0 && request.limit == 0 && request.longest == 0;
+    if (status == 0 && request.tier == TIER_PAPER && whole)
+        status = counts_readme(&r->list, &all, failure);
     plan_free(&all);
     return status;
 }
@@ -239,4 +266,13 @@ int reproduce_finish(const struct reproduction *r, struct failure *failure)
             status = write_markdown(&r->list, &r->plan, names[e], &p, failure);
     }
     return status == 0 ? finish_report(r, &p, failure) : status;
+}
+
+void reproduce_tell(const struct reproduction *r, FILE *out)
+{
+    size_t there = 0;
+    for (size_t i = 0; i < r->list.cells; i++)
+        there += (size_t)cell_load(&r->list, &r->list.cell[i], NULL);
+    fprintf(out, "%zu of %zu cells are in %s/cells.csv; the report is %s/report.html\n", there, r->list.cells, r->out,
+            r->out);
 }

@@ -4,6 +4,8 @@
 
 #include "job.h"
 
+#include <stdio.h>
+
 struct reproduction {
     struct plan_request request;
     const char *out, *data_dir;
@@ -16,6 +18,7 @@ struct reproduction {
     size_t sample; /* of the check */
     size_t seed;
     char command[512];
+    struct best_rows best; /* of the search, where the results have all of it */
     struct plan plan;
     struct job_list list;
 };
@@ -32,5 +35,8 @@ void reproduce_free(struct reproduction *r);
 
 /* Writes CSV, Markdown, plots and the report from the cells that are there. */
 int reproduce_finish(const struct reproduction *r, struct failure *failure);
+
+/* "12 of 40 cells are in results/cells.csv; the report is results/report.html": what is there now, in a line. */
+void reproduce_tell(const struct reproduction *r, FILE *out);
 
 #endif

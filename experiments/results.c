@@ -2,8 +2,11 @@
 #include "results.h"
 
 #include "bayespcn.h"
+#include "best.h"
+#include "forgetting.h"
 #include "formats.h"
 #include "paper_figures.h"
+#include "times.h"
 
 #include <errno.h>
 #include <math.h>
@@ -75,6 +78,9 @@ const char *experiment_text(const char *experiment)
         {"scaling", "Accuracy (share of images recalled with an error below 0.01) by width and depth of the network."},
         {"oneshot", "One image read from ten corrupted copies: before it is written, right after one write, and after "
                     "more images have been written over it."},
+        {"recalled", "The first image written, read from ten corrupted copies after all the others."},
+        {"metric", "What is read from little of an image, by a network that keeps all images and compares them, and by "
+                   "the memory; the errors are of four images each."},
         {"samples", "Ancestral samples from a memory: their mean square, and how far they are from the nearest stored "
                     "image."},
         {"generalization", "Images that were never written, read clean and with white noise of 0.2, by the number of "
@@ -103,7 +109,9 @@ const char *slip_text(const struct table *t)
 const char *marks_text(void)
 {
     return "▼ is below the paper's figure, ▲ above it, each by more than the two standard deviations together and what "
-           "the paper's four digits hide; a figure without a mark is the same. ° is stale: of an unknown commit, or "
+           "the paper's four digits hide; without a mark it is the same. In place of our deviation stands the standard "
+           "error over the queries where there is one seed, and where it is larger and not every image was read. ° is "
+           "stale: of an unknown commit, or "
            "older than the last change of what it depends on.";
 }
 
@@ -120,10 +128,26 @@ const char *const *figure_measures(enum cell_kind kind)
                                           "later_white0.8",  "later_drop0.25",
                                           "later_drop0.75",  "later_mask0.25",
                                           "later_mask0.75",  NULL};
+    static const char *const recalled[] = {"later_white0",
+                                           "later_white0.2",
+                                           "later_white0.4",
+                                           "later_white0.8",
+                                           "later_drop0.25",
+                                           "later_drop0.5",
+                                           "later_drop0.75",
+                                           "later_mask0.25",
+                                           "later_mask0.5",
+                                           "later_mask0.75",
+                                           NULL};
+    static const char *const metric[] = {"later_white0.8", "later_drop0.75", "later_mask0.75", NULL};
     static const char *const samples[] = {"mean_square", "nearest_mse", NULL};
     static const char *const generalization[] = {"clean_mse", "noisy_mse", "noisy_identity", NULL};
     if (kind == CELL_ONESHOT)
         return oneshot;
+    if (kind == CELL_RECALLED)
+        return recalled;
+    if (kind == CELL_METRIC)
+        return metric;
     if (kind == CELL_SAMPLES)
         return samples;
     return kind == CELL_GENERALIZATION ? generalization : NULL;
@@ -203,7 +227,7 @@ int write_csv(const struct job_list *list, const struct plan *plan, const char *
     FILE *file = open_output(list, name, failure);
     if (file == NULL)
         return -1;
-    fprintf(file, "# %s\n# bayespcn %s, %s, %s, %.2f hours of computing\n", p->command, bpcn_version(), p->date,
+    fprintf(file, "# %s\n# bayespcn %s, %s, %s; the cells took %.2f hours\n", p->command, bpcn_version(), p->date,
             p->machine, experiment_seconds(list, plan, experiment) / 3600);
     for (size_t k = 0; k < plan->tables; k++) {
         const struct table *t = &plan->table[k];
@@ -335,13 +359,22 @@ int write_markdown(const struct job_list *list, const struct plan *plan, const c
     for (size_t k = 0; k < plan->tables && !shards; k++)
         if (strcmp(plan->table[k].experiment, experiment) == 0 && table_there(list, plan, &plan->table[k]))
             markdown_table(file, list, plan, &plan->table[k]);
+    if (strcmp(experiment, "search") == 0)
+        best_markdown(file, list, plan);
+    if (strcmp(experiment, "forget") == 0)
+        forget_markdown(file, list, plan);
+    if (strcmp(experiment, "recall") == 0 || strcmp(experiment, "search") == 0) {
+        fputs("\n## Time\n", file);
+        times_markdown(file, list, plan, experiment);
+    }
     markdown_above(file, list, plan, experiment);
     markdown_captions(file, list, plan, experiment);
     markdown_makers(file, list, plan, experiment);
-    fprintf(file,
-            "\n---\nMade by `%s` with bayespcn %s on %s, %s; %.2f hours of computing. Mean ± standard deviation "
-            "(of n - 1) over seeds. %s\n",
-            p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600,
-            marks_text());
+    fprintf(
+        file,
+        "\n---\nWritten by `%s` with bayespcn %s on %s, %s; its cells took %.2f hours, by their own account. Mean ± "
+        "standard deviation (of n - 1) over seeds. %s\n",
+        p->command, bpcn_version(), p->date, p->machine, experiment_seconds(list, plan, experiment) / 3600,
+        marks_text());
     return close_output(file, name, failure);
 }

@@ -21,6 +21,9 @@ void shards_markdown(FILE *file, const struct job_list *list, const struct plan 
 int draw_curves(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment,
                 const char *dataset, struct failure *failure);
 
+/* Markdown as this folder's files have it, into the page. */
+void markdown_from(FILE *file, FILE *markdown);
+
 /* OUT/name, a Markdown file of this folder's, into the page; 0 when it is not there. */
 int markdown_html(FILE *file, const struct job_list *list, const char *name);
 

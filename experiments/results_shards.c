@@ -137,8 +137,8 @@ static void by_width(FILE *file, const struct job_list *list, const struct plan 
     fputs("\nThe share of queries that were answered by the shard that holds the image.\n", file);
     rights(file, &g);
     fputs("\nReads of all queries in one call, with everything prepared that is prepared once for a memory and a mask. "
-          "Times are by the clock, each cell's at another time: other work on the machine makes them longer, some by "
-          "several times. Evaluations do not depend on it.\n",
+          "Times are of the clock, each cell's at another time and beside whatever else ran then, or of the processor "
+          "where a cell had one thread.\n",
           file);
     costs(file, &g);
 }

@@ -14,15 +14,15 @@ const char *task_word(const struct task *task)
     return task->kind == TASK_WHITE ? "white" : task->kind == TASK_DROP ? "drop" : "mask";
 }
 
-enum relation relation_of(double ours, double deviation, double paper, double paper_deviation)
+enum relation relation_of(double ours, double spread, double paper, double paper_deviation)
 {
     if (isnan(ours) || isnan(paper))
         return NOT_COMPARED;
     /* half a unit of the last digit for the paper's figure, and for its deviation */
-    double spread = 0.5e-4 + 1e-12;
-    spread += isnan(deviation) ? 0 : deviation;
-    spread += isnan(paper_deviation) ? 0 : paper_deviation + 0.5e-4;
-    return fabs(ours - paper) <= spread ? SAME : ours < paper ? BELOW : ABOVE;
+    double apart = 0.5e-4 + 1e-12;
+    apart += isnan(spread) ? 0 : spread;
+    apart += isnan(paper_deviation) ? 0 : paper_deviation + 0.5e-4;
+    return fabs(ours - paper) <= apart ? SAME : ours < paper ? BELOW : ABOVE;
 }
 
 static void compare(const struct plan *plan, const struct table *t, size_t row, size_t column, const char *measure,
@@ -35,14 +35,22 @@ static void compare(const struct plan *plan, const struct table *t, size_t row, 
     paper_figure(r->paper_table, t->dataset, task_word(&t->task), r->paper_row, t->lengths[column], &f->paper,
                  &f->paper_deviation);
     if (paper_slip(r->paper_table, t->dataset, task_word(&t->task), r->paper_row) == NULL)
-        f->relation = relation_of(f->mean, f->deviation, f->paper, f->paper_deviation);
+        f->relation = relation_of(f->mean, f->spread, f->paper, f->paper_deviation);
+}
+
+/* The standard error of a mean over the queries of a cell; NaN when the cell does not tell. */
+static double query_error(const struct record *record)
+{
+    return record_get(record, "mse_std") / sqrt(record_get(record, "queries"));
 }
 
 struct figure figure_of(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
                         size_t column, const char *measure)
 {
-    struct figure f = {.mean = NAN, .deviation = NAN};
+    struct figure f = {.mean = NAN, .deviation = NAN, .spread = NAN};
     double mean = 0, squares = 0; /* of the distances from the mean, both so far */
+    double errors = 0;            /* of the means over queries */
+    int sampled = 0;              /* whether some images were not read */
     for (size_t seed = 0; seed < plan->seeds; seed++) {
         struct cell cell;
         struct record record;
@@ -51,12 +59,16 @@ struct figure figure_of(const struct job_list *list, const struct plan *plan, co
         double value = record_get(&record, measure), step = value - mean;
         mean += step / (double)++f.seeds;
         squares += step * (value - mean);
+        errors += query_error(&record);
+        sampled |= record_get(&record, "queries") < (double)t->lengths[column];
         f.stale += cell_freshness(list, &cell, NULL) != FRESH;
     }
     if (f.seeds > 0)
         f.mean = mean;
     if (f.seeds > 1)
-        f.deviation = sqrt(squares / (double)(f.seeds - 1));
+        f.deviation = f.spread = sqrt(squares / (double)(f.seeds - 1));
+    if (f.seeds == 1 || sampled)
+        f.spread = fmax(f.deviation, errors / (double)f.seeds); /* of a number and NaN: the number */
     compare(plan, t, row, column, measure, &f);
     return f;
 }
@@ -102,7 +114,8 @@ double experiment_seconds(const struct job_list *list, const struct plan *plan, 
                     double read = record_get(&record, "read_seconds");
                     seconds += isnan(read) ? 0 : read;
                 }
-                seconds += first && t->row[r].objective != BPCN_OBJECTIVE_PAPER ? written : 0;
+                seconds +=
+                    first && role_of(&t->row[r]) != ROLE_OBJECTIVE ? written : 0; /* which has the writes of ours */
             }
     }
     return seconds;

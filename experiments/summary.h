@@ -4,15 +4,17 @@
 
 #include "job.h"
 
-/* Where a figure is, seen from the paper's: the same when they differ by no more than the two deviations together and
-   what the paper's four digits hide. Sums of two deviations over three seeds are some two standard errors of the
+/* Where a figure is, seen from the paper's: the same when they differ by no more than our spread, the paper's deviation
+   and what its four digits hide, together. Sums of two deviations over three seeds are some two standard errors of the
    difference of the means. */
 enum relation { NOT_COMPARED, SAME, BELOW, ABOVE };
 
 struct figure {
-    size_t seeds;                  /* cells found; 0: the figure is not there */
-    size_t stale;                  /* of them not fresh */
-    double mean, deviation;        /* over the seeds; deviation, of n - 1, is NaN for one seed */
+    size_t seeds;           /* cells found; 0: the figure is not there */
+    size_t stale;           /* of them not fresh */
+    double mean, deviation; /* over the seeds; deviation, of n - 1, is NaN for one seed */
+    double spread;          /* the deviation; the standard error over the queries instead where there is one seed,
+                               and where it is larger and not every image was read; NaN: neither is known */
     double paper, paper_deviation; /* NaN: the paper has none */
     enum relation relation;
 };
@@ -21,7 +23,7 @@ struct figure {
 struct figure figure_of(const struct job_list *list, const struct plan *plan, const struct table *table, size_t row,
                         size_t column, const char *measure);
 
-enum relation relation_of(double ours, double deviation, double paper, double paper_deviation);
+enum relation relation_of(double ours, double spread, double paper, double paper_deviation);
 
 /* "white", "drop" or "mask", as the paper's figures have it. */
 const char *task_word(const struct task *task);

@@ -74,7 +74,7 @@ int share_cells(int argc, char **argv, int rank, int ranks, struct failure *fail
         if (status == 0)
             status = reproduce_finish(&r, failure);
         if (status == 0)
-            printf("%zu cells in %s/cells.csv; the report is %s/report.html\n", r.list.cells, r.out, r.out);
+            reproduce_tell(&r, stdout);
     }
     reproduce_free(&r);
     return status;

@@ -57,6 +57,7 @@ head -n 2 "$work/out/cells.csv" > "$work/first"
 { cat "$work/first"; printf 'cifar10-torn,16,4,0.0'; } > "$work/out/cells.csv"
 
 run recall --longest 16 --limit-queries 4 --jobs 2 > "$work/log" || fail "recall"
+grep -q '^\([0-9]*\) of \1 cells are in ' "$work/log" || fail "it does not say what is there: $(cat "$work/log")"
 head -n 2 "$work/out/cells.csv" | cmp -s - "$work/first" || fail "a finished cell was lost"
 awk -F, 'NR == 1 { n = NF } NF != n || seen[$1]++ || /torn/ { exit 1 }' "$work/out/cells.csv" || fail "the table is torn"
 for file in recall.csv recall.md report.html; do
@@ -115,6 +116,11 @@ done
 run oneshot --pictures > /dev/null || fail "oneshot"
 run generalization --longest 8 > /dev/null || fail "generalization"
 run samples --longest 4 > /dev/null || fail "samples"
+run recalled --longest 16 > /dev/null || fail "recalled"
+grep -q '| bayespcn, later_mask0.75 | [0-9]' "$work/out/recalled.md" || fail "recalled leaves no numbers"
+run metric --rows 'mhn*' > /dev/null || fail "metric"
+grep -q "| mhn (the paper's dot), later_drop0.75 | [0-9]" "$work/out/metric.md" || fail "metric leaves no numbers"
+[ "$(ls "$work/out/pictures" | grep -c -e ^recalled -e ^metric)" = 3 ] || fail "not a picture for each of recalled and metric"
 [ -n "$(ls "$work/out/pictures"/oneshot-*.png)" ] || fail "there is no picture"
 grep -q 'data:image/png' "$work/out/report.html" && fail "pictures in a report that should have none"
 run oneshot --pictures > /dev/null

@@ -1,5 +1,5 @@
 /*
- * The table of results, the plans, the paper's figures and how ours are told beside them.
+ * The table of results, the plans, and how cells were made.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +8,9 @@
 
 #include <cmocka.h>
 
-#include "chart.h"
 #include "check.h"
 #include "paper_figures.h"
 #include "reproduce.h"
-#include "results.h"
 
 #include <math.h>
 #include <signal.h>
@@ -307,6 +305,35 @@ static void shards_are_planned_from_many_to_one(void **state)
     plan_free(&plan);
 }
 
+/* The paper: three widths, three depths, on both datasets; its figures of recalled images and of the metric. */
+static void every_figure_of_the_paper_has_its_plan(void **state)
+{
+    static const size_t widths[] = {256, 512, 1024}, layers[] = {1, 3, 7};
+    static const char *const pictures[] = {"oneshot", "recalled", "metric", "samples", "generalization"};
+    struct plan_request request = {.experiment = "scaling", .tier = TIER_PAPER};
+    struct plan plan;
+    struct failure failure;
+    (void)state;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(plan.tables, 6);
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t at = 0; at < 9; at++) {
+            size_t found = 0;
+            for (size_t r = 0; r < plan.table[k].rows; r++)
+                found += plan.table[k].row[r].spec.hidden[0] == widths[at % 3] &&
+                         plan.table[k].row[r].spec.layers == layers[at / 3] &&
+                         plan.table[k].row[r].spec.minimizer != BPCN_ADAM;
+            assert_int_equal(found, 1);
+        }
+    plan_free(&plan);
+    for (size_t e = 0; e < sizeof pictures / sizeof pictures[0]; e++) {
+        request.experiment = pictures[e];
+        assert_int_equal(plan_create(&request, &plan, &failure), 0);
+        assert_string_equal(plan.table[0].dataset, "cifar10");
+        plan_free(&plan);
+    }
+}
+
 static void shared_cells_are_listed_once(void **state)
 {
     char folder[] = "/tmp/bpcn-test-XXXXXX", cells[64];
@@ -354,94 +381,6 @@ static size_t row_called(const struct table *t, const char *label)
     while (strcmp(t->row[row].label, label) != 0)
         row++;
     return row;
-}
-
-/* ---- beside the paper */
-
-/* A plan, a list in a folder of its own, and a place in it. */
-struct place {
-    char folder[32];
-    struct plan plan;
-    struct job_list list;
-    const struct table *table;
-    size_t row;
-};
-
-static void open_place(struct place *p, size_t seeds)
-{
-    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = seeds};
-    struct failure failure;
-    snprintf(p->folder, sizeof p->folder, "/tmp/bpcn-test-XXXXXX");
-    assert_non_null(mkdtemp(p->folder));
-    assert_int_equal(plan_create(&request, &p->plan, &failure), 0);
-    assert_int_equal(job_list_create(&p->plan, p->folder, NULL, &p->list, &failure), 0);
-    p->table = &p->plan.table[0];
-    p->row = row_called(p->table, "bayespcn");
-}
-
-static void close_place(struct place *p)
-{
-    char path[64];
-    job_list_free(&p->list);
-    plan_free(&p->plan);
-    snprintf(path, sizeof path, "%s/cells.csv", p->folder);
-    unlink(path);
-    assert_int_equal(rmdir(p->folder), 0);
-}
-
-static void put_mse(struct place *p, size_t seed, double mse)
-{
-    struct cell cell;
-    struct record record = {0};
-    struct failure failure;
-    assert_true(plan_cell(&p->plan, p->table, p->row, 3, seed, &cell));
-    record_set(&record, "mse", mse);
-    assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
-}
-
-/* The paper: 0.0337 +- 0.0007 at 1024, and a unit of its last digit between figure and deviation. */
-static void a_figure_is_above_or_below_beyond_both_deviations_together(void **state)
-{
-    static const struct {
-        double mse;
-        enum relation want;
-    } alone[] = {{0.0328, BELOW}, {0.03291, SAME}, {0.0337, SAME}, {0.03449, SAME}, {0.0346, ABOVE}};
-    struct place p;
-    (void)state;
-    open_place(&p, 2);
-    for (size_t k = 0; k < sizeof alone / sizeof alone[0]; k++) {
-        put_mse(&p, 0, alone[k].mse);
-        struct figure f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
-        assert_int_equal(f.relation, alone[k].want);
-        assert_true(f.paper == 0.0337 && isnan(f.deviation));
-    }
-    put_mse(&p, 1, 0.0356); /* 0.0346 and 0.0356: their own deviation counts too, and divides by n - 1 */
-    struct figure f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
-    assert_true(fabs(f.deviation - 0.001 / sqrt(2)) < 1e-12);
-    assert_int_equal(f.relation, SAME);
-    close_place(&p);
-    assert_int_equal(relation_of(NAN, NAN, 0.1, NAN), NOT_COMPARED);
-    assert_int_equal(relation_of(0.1, NAN, NAN, NAN), NOT_COMPARED);
-}
-
-static void a_slip_of_the_paper_is_told_and_not_compared(void **state)
-{
-    struct plan_request request = {.experiment = "high-noise", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
-    struct place p;
-    struct failure failure;
-    (void)state;
-    open_place(&p, 1);
-    job_list_free(&p.list);
-    plan_free(&p.plan);
-    assert_int_equal(plan_create(&request, &p.plan, &failure), 0);
-    assert_int_equal(job_list_create(&p.plan, p.folder, NULL, &p.list, &failure), 0);
-    p.table = &p.plan.table[0];
-    p.row = row_called(p.table, "mhn");
-    put_mse(&p, 0, 0);
-    assert_int_equal(figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse").relation, NOT_COMPARED);
-    assert_non_null(strstr(slip_text(p.table), "slip"));
-    assert_string_equal(slip_text(&p.plan.table[1]), "");
-    close_place(&p);
 }
 
 /* ---- how cells were made */
@@ -569,75 +508,6 @@ static void a_cell_has_moved_beyond_what_rounding_explains(void **state)
     assert_int_equal(verdict_of(&small, &third), MOVED);
 }
 
-/* ---- the page */
-
-/* What a function of the page writes. */
-static void caught(FILE *file, char *text, size_t room)
-{
-    rewind(file);
-    text[fread(text, 1, room - 1, file)] = '\0';
-    fclose(file);
-}
-
-/* The height of the n-th point, downwards from the top. */
-static double height_of(const char *svg, int n)
-{
-    for (int k = 0; k <= n; k++) {
-        svg = strstr(svg, "cy=");
-        assert_non_null(svg);
-        svg += 3;
-    }
-    return strtod(svg, NULL);
-}
-
-static void an_error_of_zero_is_drawn_at_the_axis_and_below_all_others(void **state)
-{
-    static char svg[16384];
-    struct chart chart = {.title = "a < b", .lines = 1};
-    struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 4, .tick = {"1", "2", "3", "4"}};
-    static const double errors[] = {0, 1e-9, 1e-4, 1e-2};
-    FILE *file = tmpfile();
-    (void)state;
-    assert_non_null(file);
-    for (size_t k = 0; k < 4; k++) {
-        chart.line[0].point[k].place = k;
-        chart.line[0].point[k].y = errors[k];
-        chart.line[0].point[k].deviation = NAN;
-    }
-    chart.line[0].points = 4;
-    chart_measure(&chart, &axes);
-    assert_true(axes.zeros && axes.least == 1e-4 && axes.most == 1e-2);
-    chart_draw(file, &chart, &axes);
-    caught(file, svg, sizeof svg);
-    assert_true(height_of(svg, 0) == height_of(svg, 1));     /* less than can be told apart is none */
-    assert_true(height_of(svg, 2) < height_of(svg, 0) - 10); /* downwards: the least error is well above the axis */
-    assert_true(height_of(svg, 3) < height_of(svg, 2) - 50);
-    assert_non_null(strstr(svg, "a &#60; b"));
-}
-
-static void markdown_of_the_folder_becomes_a_page_of_its_own(void **state)
-{
-    static char html[4096];
-    struct place p;
-    char path[64];
-    (void)state;
-    open_place(&p, 1);
-    snprintf(path, sizeof path, "%s/a.md", p.folder);
-    append_text(
-        path,
-        "# title\n\n## part\n\nSome **bold** `a<b` and [a link](there).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n");
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    assert_true(markdown_html(file, &p.list, "a.md"));
-    assert_false(markdown_html(file, &p.list, "none.md"));
-    caught(file, html, sizeof html);
-    assert_string_equal(html, "<h3>part</h3>\n<p>Some <b>bold</b> <code>a&#60;b</code> and a link.\n</p>\n"
-                              "<div class=wide><table>\n<tr><th> a </th><th> b </th></tr>\n"
-                              "<tr><td> 1 </td><td> 2 </td></tr>\n</table></div>\n<ul>\n<li>x</li>\n</ul>\n");
-    unlink(path);
-    close_place(&p);
-}
-
 /* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN offline some, for the
    first; the paper's minimiser fewer; the rest all of them, for every seed. */
 static void slow_rows_are_cut_down_and_no_others(void **state)
@@ -681,15 +551,12 @@ int main(void)
         cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
         cmocka_unit_test(cells_that_differ_have_different_keys),
         cmocka_unit_test(shards_are_planned_from_many_to_one),
+        cmocka_unit_test(every_figure_of_the_paper_has_its_plan),
         cmocka_unit_test(shared_cells_are_listed_once),
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
-        cmocka_unit_test(a_figure_is_above_or_below_beyond_both_deviations_together),
-        cmocka_unit_test(a_slip_of_the_paper_is_told_and_not_compared),
         cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
         cmocka_unit_test(a_cell_is_stale_when_what_it_depends_on_has_changed_since),
         cmocka_unit_test(a_cell_has_moved_beyond_what_rounding_explains),
-        cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
-        cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
         cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,258 @@
+/* What there is and how much of it agrees with the paper. */
+#include "counts.h"
+
+#include "caption.h"
+#include "paper_figures.h"
+#include "results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const datasets[] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
+enum { DATASETS = 3 };
+
+int agrees(double ours, double paper, double paper_deviation)
+{
+    double apart = fabs(ours - paper), digit = 1e-4, slack = 1e-12;
+    return apart <= 0.1 * paper + slack || apart <= 2 * paper_deviation + slack || /* false of NaN */
+           apart <= 0.5 * digit + slack || (paper <= digit + slack && apart <= 1.5 * digit + slack);
+}
+
+static int is_of(const struct table *t, const char *experiment, const char *dataset)
+{
+    return strcmp(t->experiment, experiment) == 0 && strcmp(t->dataset, dataset) == 0;
+}
+
+/* ---- what there is */
+
+static void count_place(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
+                        size_t column, struct tally *n)
+{
+    size_t planned = 0, there = 0;
+    for (size_t seed = 0; seed < plan->seeds; seed++) {
+        struct cell cell;
+        if (!plan_cell(plan, t, row, column, seed, &cell))
+            continue;
+        planned++;
+        there += (size_t)cell_load(list, &cell, NULL);
+    }
+    n->cells_planned += planned;
+    n->cells += there;
+    n->figures_planned += planned > 0;
+    n->figures += there > 0;
+}
+
+struct tally tally_of(const struct job_list *list, const struct plan *plan, const char *experiment, const char *dataset)
+{
+    struct tally n = {0};
+    for (size_t k = 0; k < plan->tables; k++)
+        for (size_t r = 0; is_of(&plan->table[k], experiment, dataset) && r < plan->table[k].rows; r++)
+            for (size_t c = 0; c < plan->table[k].columns; c++)
+                count_place(list, plan, &plan->table[k], r, c, &n);
+    return n;
+}
+
+/* ---- how much agrees */
+
+/* Whose method a row has as the paper does it; PAPER_METHODS: nobody's. Our minimiser and the true dot product are
+   ours, and the search is no figure of the paper. */
+static enum method_of_paper method_of(const struct table *t, const struct row *r)
+{
+    if (r->paper_row[0] == '\0' || strcmp(t->experiment, "search") == 0)
+        return PAPER_METHODS;
+    if (role_of(r) == ROLE_PAPER)
+        return PAPER_BAYESPCN;
+    if (r->spec.kind == METHOD_GPCN_OFFLINE)
+        return PAPER_GPCN_OFFLINE;
+    if (r->spec.kind == METHOD_GPCN_ONLINE && r->spec.minimizer == BPCN_ADAM)
+        return PAPER_GPCN_ONLINE;
+    return r->spec.kind == METHOD_MHN && r->spec.metric == MHN_PAPER_DOT ? PAPER_MHN : PAPER_METHODS;
+}
+
+static int same_figure(const struct row *a, const struct row *b)
+{
+    return strcmp(a->paper_table, b->paper_table) == 0 && strcmp(a->paper_row, b->paper_row) == 0;
+}
+
+/* The row that counts for the paper's figure beside row r: of those with the same, the one with the least error.
+   t->rows when an earlier row has counted for it, or the paper's figure is not compared. */
+static size_t row_that_counts(const struct job_list *list, const struct plan *plan, const struct table *t, size_t r,
+                              size_t column, enum method_of_paper method, struct figure *best)
+{
+    size_t at = r;
+    *best = figure_of(list, plan, t, r, column, "mse");
+    if (isnan(best->paper) ||
+        paper_slip(t->row[r].paper_table, t->dataset, task_word(&t->task), t->row[r].paper_row) != NULL)
+        return t->rows;
+    for (size_t other = 0; other < t->rows; other++) {
+        struct figure f;
+        if (other == r || method_of(t, &t->row[other]) != method || !same_figure(&t->row[other], &t->row[r]))
+            continue;
+        if (other < r)
+            return t->rows;
+        f = figure_of(list, plan, t, other, column, "mse");
+        if (f.seeds > 0 && (best->seeds == 0 || f.mean < best->mean)) {
+            *best = f;
+            at = other;
+        }
+    }
+    return at;
+}
+
+static void put_exception(FILE *file, const struct job_list *list, const struct plan *plan, const struct table *t,
+                          size_t row, size_t column, const struct figure *f)
+{
+    char ours[64], paper[64], reason[1024];
+    figure_text(f, ours, sizeof ours);
+    paper_text(f, paper, sizeof paper);
+    reason_text(list, plan, t, row, column, reason, sizeof reason);
+    fprintf(file, "- %s, %s, %s, %zu images: %s against %s", t->experiment, t->title, t->row[row].label,
+            t->lengths[column], ours, paper);
+    if (f->paper > 0)
+        fprintf(file, " (%+.0f %%)", 100 * (f->mean - f->paper) / f->paper);
+    if (f->relation == SAME)
+        fprintf(file, ", within its spread of %.4f and the paper's together", f->spread);
+    fprintf(file, "%s%s\n", reason[0] != '\0' ? ". " : ".", reason);
+}
+
+/* Counts; and where there is a file, writes those that do not agree. */
+static struct agreement count_agreement(FILE *file, const struct job_list *list, const struct plan *plan,
+                                        const char *experiment, const char *dataset, enum method_of_paper method)
+{
+    struct agreement n = {0};
+    for (size_t k = 0; k < plan->tables; k++)
+        for (size_t r = 0; is_of(&plan->table[k], experiment, dataset) && r < plan->table[k].rows; r++)
+            for (size_t c = 0; c < plan->table[k].columns; c++) {
+                const struct table *t = &plan->table[k];
+                struct figure f;
+                size_t at =
+                    method_of(t, &t->row[r]) == method ? row_that_counts(list, plan, t, r, c, method, &f) : t->rows;
+                if (at == t->rows)
+                    continue;
+                int agree = f.seeds > 0 && agrees(f.mean, f.paper, f.paper_deviation);
+                n.planned++;
+                n.there += f.seeds > 0;
+                n.agree += (size_t)agree;
+                if (file != NULL && f.seeds > 0 && !agree)
+                    put_exception(file, list, plan, t, at, c, &f);
+            }
+    return n;
+}
+
+struct agreement agreement_of(const struct job_list *list, const struct plan *plan, const char *experiment,
+                              const char *dataset, enum method_of_paper method)
+{
+    return count_agreement(NULL, list, plan, experiment, dataset, method);
+}
+
+/* ---- in words */
+
+static const char *const methods[] = {"BayesPCN as the paper does it", "GPCN offline", "GPCN online",
+                                      "MHN with the paper's dot"};
+
+static void put_agreement(FILE *file, struct agreement n)
+{
+    if (n.there > 0)
+        fprintf(file, " %zu of %zu", n.agree, n.there);
+    if (n.planned > n.there)
+        fprintf(file, "%s %zu missing", n.there > 0 ? "," : "", n.planned - n.there);
+    fputs(" |", file);
+}
+
+static void put_sum(FILE *file, struct agreement n)
+{
+    if (n.there > 0)
+        fprintf(file, " **%.0f %%**:", 100 * (double)n.agree / (double)n.there);
+    put_agreement(file, n);
+}
+
+static void counts_table(FILE *file, const struct job_list *list, const struct plan *plan)
+{
+    const char *const *names = plan_experiments();
+    struct agreement sum[PAPER_METHODS] = {0};
+    fputs("\n| experiment | dataset | figures | dashes | cells of all seeds |", file);
+    for (size_t m = 0; m < PAPER_METHODS; m++)
+        fprintf(file, " %s |", methods[m]);
+    fputs("\n|---|---|---|---|---|---|---|---|---|\n", file);
+    for (size_t e = 0; names[e] != NULL; e++)
+        for (size_t d = 0; d < DATASETS; d++) {
+            struct tally n = tally_of(list, plan, names[e], datasets[d]);
+            if (n.figures_planned == 0)
+                continue;
+            fprintf(file, "| %s | %s | %zu of %zu | %zu | %zu of %zu |", names[e], datasets[d], n.figures,
+                    n.figures_planned, n.figures_planned - n.figures, n.cells, n.cells_planned);
+            for (size_t m = 0; m < PAPER_METHODS; m++) {
+                struct agreement a = agreement_of(list, plan, names[e], datasets[d], (enum method_of_paper)m);
+                sum[m] = (struct agreement){sum[m].planned + a.planned, sum[m].there + a.there, sum[m].agree + a.agree};
+                put_agreement(file, a);
+            }
+            fputc('\n', file);
+        }
+    fputs("| all | | | | |", file);
+    for (size_t m = 0; m < PAPER_METHODS; m++)
+        put_sum(file, sum[m]);
+    fputc('\n', file);
+}
+
+void counts_markdown(FILE *file, const struct job_list *list, const struct plan *plan)
+{
+    const char *const *names = plan_experiments();
+    size_t others = 0;
+    fputs("\nHow many figures there are of those planned, and of the paper's figures that a row of its own method is "
+          "beside, how many agree: within 10 % or two of the paper's deviations, with the same four digits, or within "
+          "one unit of the last where the paper has 0.0000 or 0.0001. Of several rows for one figure the one with the "
+          "least error counts, as the paper takes the best of its models.\n",
+          file);
+    counts_table(file, list, plan);
+    fputs("\nThose that do not agree:\n\n", file);
+    for (size_t m = 0; m < PAPER_METHODS; m++)
+        for (size_t e = 0; names[e] != NULL; e++)
+            for (size_t d = 0; d < DATASETS; d++) {
+                struct agreement a = count_agreement(file, list, plan, names[e], datasets[d], (enum method_of_paper)m);
+                others += a.there - a.agree;
+            }
+    fputs(others == 0 ? "- none.\n" : "", file);
+}
+
+/* ---- into the folder's own page */
+
+/* Copies what is before and behind the counted part; -1 when there is none. */
+static int copy_around(FILE *in, FILE *out, const struct job_list *list, const struct plan *plan)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int inside = 0, found = 0;
+    while (getline(&line, &room, in) > 0) {
+        if (strcmp(line, "<!-- end -->\n") == 0)
+            inside = 0;
+        if (!inside)
+            fputs(line, out);
+        if (strcmp(line, "<!-- counted -->\n") == 0) {
+            found = inside = 1;
+            counts_markdown(out, list, plan);
+        }
+    }
+    free(line);
+    return found && !inside ? 0 : -1;
+}
+
+int counts_readme(const struct job_list *list, const struct plan *plan, struct failure *failure)
+{
+    char path[2048], fresh[2048];
+    snprintf(path, sizeof path, "%s/README.md", list->out);
+    snprintf(fresh, sizeof fresh, "%s/README.md.new", list->out);
+    FILE *in = fopen(path, "r"), *out = in != NULL ? open_output(list, "README.md.new", failure) : NULL;
+    int status = in == NULL ? 0 : out == NULL ? -1 : 0;
+    if (out != NULL) {
+        int counted = copy_around(in, out, list, plan) == 0;
+        status = close_output(out, "README.md", failure);
+        if (status == 0 && counted && rename(fresh, path) != 0)
+            status = failed(failure, "cannot write %s", path);
+        if (!counted || status != 0)
+            remove(fresh);
+    }
+    if (in != NULL)
+        fclose(in);
+    return status;
+}

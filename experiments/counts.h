@@ -1,0 +1,38 @@
+/* What there is and how much of it agrees with the paper, counted from the cells. */
+#ifndef EXPERIMENTS_COUNTS_H
+#define EXPERIMENTS_COUNTS_H
+
+#include "summary.h"
+
+#include <stdio.h>
+
+/* Whether a figure agrees with the paper's: within 10 % of it or two of its deviations; with the same four digits; or,
+   where the paper has 0.0000 or 0.0001, within one unit of the last of them. */
+int agrees(double ours, double paper, double paper_deviation);
+
+/* Of an experiment on a dataset: figures (places of its tables) and the cells of all seeds that they are the means of.
+ */
+struct tally {
+    size_t figures, figures_planned, cells, cells_planned;
+};
+struct tally tally_of(const struct job_list *list, const struct plan *plan, const char *experiment,
+                      const char *dataset);
+
+/* Methods that are reproduced. */
+enum method_of_paper { PAPER_BAYESPCN, PAPER_GPCN_OFFLINE, PAPER_GPCN_ONLINE, PAPER_MHN, PAPER_METHODS };
+
+/* Figures of the paper that rows of a method as the paper does it are beside. Of several rows for one figure the one
+   with the least error counts, as the paper takes the best of its models. */
+struct agreement {
+    size_t planned, there, agree;
+};
+struct agreement agreement_of(const struct job_list *list, const struct plan *plan, const char *experiment,
+                              const char *dataset, enum method_of_paper method);
+
+/* Both as tables, and the figures that do not agree, with what was measured there. */
+void counts_markdown(FILE *file, const struct job_list *list, const struct plan *plan);
+
+/* Puts them into OUT/README.md between the lines "<!-- counted -->" and "<!-- end -->", where it has those. */
+int counts_readme(const struct job_list *list, const struct plan *plan, struct failure *failure);
+
+#endif

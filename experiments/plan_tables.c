@@ -1,0 +1,83 @@
+/* Sizes, rows and tables. */
+#include "plan_tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct sizes sizes_of[] = {
+    [TIER_QUICK] = {96, 64, 48, {16, 32, 0, 0}, {8, 16, 0, 0}, 2, 32, 2, 16, 100, 20, 10, 1},
+    [TIER_PAPER] = {1024, 512, 256, {128, 256, 512, 1024}, {16, 32, 64, 128}, 4, 1024, 64, 256, 4000, 1000, 50, 3},
+};
+
+const char *const moderate_tasks[] = {"white0.2", "drop0.25", "mask0.25"};
+const char *const severe_tasks[] = {"white0.8", "drop0.75", "mask0.75"};
+
+struct method_spec network_of(enum method_kind kind, size_t width, size_t layers)
+{
+    struct method_spec s = method_spec_default();
+    s.kind = kind;
+    s.layers = layers;
+    for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
+        s.hidden[l] = width;
+    return s;
+}
+
+struct method_spec forgetting(struct method_spec s, const struct sizes *z, double beta)
+{
+    s.forget_every = z->forget_every;
+    s.beta = beta;
+    return s;
+}
+
+struct row *add_row(struct table *t, const char *label, struct method_spec spec, const char *paper_table,
+                    const char *paper_row)
+{
+    struct row *r = &t->row[t->rows < PLAN_ROWS ? t->rows++ : PLAN_ROWS - 1];
+    *r = (struct row){.spec = spec};
+    snprintf(r->label, sizeof r->label, "%s", label);
+    snprintf(r->paper_table, sizeof r->paper_table, "%s", paper_table);
+    snprintf(r->paper_row, sizeof r->paper_row, "%s", paper_row);
+    return r;
+}
+
+void add_as_paper(struct table *t, const char *label, struct method_spec spec, const char *paper_table,
+                  const char *paper_row)
+{
+    char longer[64];
+    spec.minimizer = BPCN_ADAM;
+    snprintf(longer, sizeof longer, "%.40s, as the paper does it", label);
+    add_row(t, longer, spec, paper_table, paper_row)->objective = BPCN_OBJECTIVE_PAPER;
+}
+
+void add_both(struct table *t, const char *label, struct method_spec spec, const char *paper_table,
+              const char *paper_row)
+{
+    char longer[64];
+    add_as_paper(t, label, spec, paper_table, paper_row);
+    snprintf(longer, sizeof longer, "%.40s (paper objective)", label);
+    add_row(t, longer, spec, paper_table, paper_row)->objective = BPCN_OBJECTIVE_PAPER;
+    add_row(t, label, spec, paper_table, paper_row);
+}
+
+struct table *add_table(struct plan *p, const char *experiment, const char *dataset, const char *task, size_t columns,
+                        const size_t *lengths)
+{
+    struct failure unused;
+    if (p->tables == p->room) {
+        size_t room = p->room ? 2 * p->room : 8;
+        struct table *larger = realloc(p->table, room * sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        p->table = larger;
+        p->room = room;
+    }
+    struct table *t = &p->table[p->tables++];
+    *t = (struct table){.measure = "mse", .columns = columns};
+    snprintf(t->experiment, sizeof t->experiment, "%s", experiment);
+    snprintf(t->dataset, sizeof t->dataset, "%s", dataset);
+    task_parse(task, &t->task, &unused);
+    snprintf(t->title, sizeof t->title, "%s, %s", dataset, task);
+    memcpy(t->lengths, lengths, columns * sizeof *lengths);
+    return t;
+}
