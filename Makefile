@@ -205,8 +205,8 @@ $(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) -lm
 # The parser of bodies, and what it says its refusals with
-BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/say)
-$(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Iformats -I.
+BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/say cli/naming)
+$(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
 $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
