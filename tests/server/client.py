@@ -60,8 +60,8 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
+        if self.process.poll() is None and self.stop() != 0:
+            laws.law("a server that is told to end ends with 0", False, self.process.stderr.read())
         self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
@@ -70,6 +70,10 @@ class Server:
         """Exit status after SIGTERM."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=60)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def connect(self):
         return http.client.HTTPConnection(self.host, self.port, timeout=60)

@@ -122,7 +122,7 @@ def full_disk():
         law("a file that may not grow is 507", written > 0 and is_refused(507, "no room", refused), (written, refused))
         status, a = s.json("POST", "/v1/read", {"rows": [half(rows(1, WIDTH)[0])]})
         law("and reads go on", status == 200, a)
-        s.process.kill()
+        s.kill()
         log = s.process.stderr.read()
         law("the log has the file and what was wrong with it", "/v1/write" in log and "d.mem" in log, log)
     count = json.loads(bpcn("info", "d.mem", "--json").stdout)["writes"]
@@ -164,7 +164,7 @@ def killed():
             for t in threads:
                 t.start()
             enough.wait(60)
-            s.process.kill()
+            s.kill()
             for t in threads:
                 t.join()
             acknowledged += sum(counts)

@@ -122,7 +122,7 @@ def short():
         status, a = s.json("POST", "/v1/delete", {"names": ["c", "b"]})
         law("several at once", status == 200 and a == {"deleted": 2} and of(s) == [], a)
         s.json("POST", "/v1/write", {"rows": some[:2], "names": ["x", "y"]})
-        s.process.kill()
+        s.kill()
     law("names that were acknowledged survive kill -9", bpcn("list", "s.mem").stdout == "x\ny\n")
     with Server("s.mem", "--read-only") as s:
         law("a server that only reads lists them", of(s) == ["x", "y"])
