@@ -235,17 +235,20 @@ check-long: all $(TESTS) mpi ## crashes, torn writes and numerics at full length
 	$(Q)tests/run $(BUILD) long
 
 .PHONY: sanitize
-sanitize: ## the tests under ASan and UBSan, and under valgrind
+sanitize: ## the tests under ASan and UBSan, under valgrind, and the server under TSan
 	$(Q)scripts/install-deps build check sanitize
 	$(MAKE) BUILD=$(BUILD)/asan OPTIMIZE='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' sanitized
 	$(MAKE) BUILD=$(BUILD)/valgrind OPTIMIZE='-O1 -g' valgrinded
+	$(MAKE) BUILD=$(BUILD)/tsan OPTIMIZE='-O1 -g' SANITIZE=-fsanitize=thread threaded
 
-.PHONY: sanitized valgrinded
+.PHONY: sanitized valgrinded threaded
 sanitized: all $(TESTS)
 	$(Q)tests/run $(BUILD) sanitize
 valgrinded: all $(TESTS)
 	$(Q)tests/run $(BUILD) valgrind
+threaded: $(BUILD)/bpcn
+	$(Q)tests/run $(BUILD) threads
 
 # ---- aarch64 on any machine: a cross compiler, Debian's arm64 packages unpacked beside the build, and qemu
 ARM64_ROOT := $(BUILD)/arm64/sysroot

@@ -158,7 +158,7 @@ static int add_examples(const struct say *say, struct examples *e, const struct 
 
 static int load_examples(const struct say *say, struct serving *v)
 {
-    struct input_options options = {.count = EXAMPLES_MOST};
+    struct input_options options = {.count = EXAMPLES_MOST, .resize = true};
     struct batch batch;
     int status = 0, more;
     if (v->examples == NULL)

@@ -142,16 +142,19 @@ def none_kept():
 
 
 def pictures():
-    """Two pictures in a folder, written by the program; the server is given them as examples."""
+    """Two pictures in a folder, written by the program; the server is given the folder as examples, with one of another size."""
     os.mkdir("photos")
     for k, name in enumerate(("cat.pgm", "dog.pgm")):
         with open("photos/" + name, "w") as f:
             f.write("P2\n8 8\n255\n" + "\n".join(str((i * i * (37 + 20 * k)) % 256) for i in range(64)) + "\n")
+    with open("photos/large.ppm", "w") as f:
+        f.write("P3\n16 12\n255\n" + "\n".join(str(i * 7 % 256) for i in range(16 * 12 * 3)) + "\n")
     bpcn("create", "p.mem", "--image", "8x8", "--hidden", "32,32", "-q")
-    bpcn("write", "p.mem", "photos", "-q")
+    bpcn("write", "p.mem", "photos/cat.pgm", "photos/dog.pgm", "-q")
     with Server("p.mem", "--examples", "photos") as s:
         examples = s.json("GET", "/v1/examples")[1]
-        law("examples come with the names of their files", examples["names"] == ["cat.pgm", "dog.pgm"], examples["names"])
+        law("examples come with the names of their files", examples["names"] == ["cat.pgm", "dog.pgm", "large.ppm"], examples["names"])
+        law("and in the memory's size and colours", all(len(row) == 64 for row in examples["rows"]), examples["rows"][2])
         cat = examples["rows"][0]
         a = s.json("POST", "/v1/read", {"rows": [cat[:40] + [None] * 24]})[1]
         law("a fragment of a picture has the name of its file", a["info"][0].get("name") == "cat.pgm", a["info"])
