@@ -204,7 +204,7 @@ async function columns() {
   const { url } = await serve(at("table.mem")), page = await open(url);
   await page.waitForSelector("#form input");
   await page.selectOption("#c1", { label: "pilot" }); await page.fill("#c0", "31");
-  await page.waitForFunction(() => $("g2").textContent.includes("probably"));
+  await page.waitForFunction(() => !busy && !again && $("g2").textContent.includes("probably"));
   const guess = await page.textContent("#g2"), value = parseFloat(guess.replace("probably ", ""));
   law("an empty box is filled in with how far it may be off", value > 2500 && value < 3800 && guess.includes("±"), guess);
   law("a box that is filled gets no guess", await page.textContent("#g0") === "");
