@@ -50,10 +50,10 @@ static int connect_to_server(void)
     exit(1);
 }
 
-static int send_all(int s, const void *bytes, size_t size)
+static int send_all(int s, const void *bytes, size_t size, int more)
 {
     for (const char *p = bytes; size > 0;) {
-        ssize_t n = send(s, p, size, MSG_NOSIGNAL);
+        ssize_t n = send(s, p, size, MSG_NOSIGNAL | more);
         if (n <= 0)
             return -1;
         p += n;
@@ -111,7 +111,8 @@ static int request(int s, unsigned *state, float *body, char *buffer, size_t roo
              "Accept: application/octet-stream\r\nContent-Length: %zu\r\n\r\n",
              write ? "write" : "read", load.port, bytes);
     double began = now();
-    int status = send_all(s, head, strlen(head)) || send_all(s, body, bytes) ? -1 : answer(s, buffer, room);
+    int status =
+        send_all(s, head, strlen(head), MSG_MORE) || send_all(s, body, bytes, 0) ? -1 : answer(s, buffer, room);
     pthread_mutex_lock(&load.lock);
     if (status == 200 && !write && load.count < LATENCIES_MOST)
         load.latency[load.count++] = now() - began;
