@@ -208,8 +208,8 @@ $(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) -lm
 # The parser of bodies, and what it says its refusals with
-BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/say)
-$(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Iformats -I.
+BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/say cli/naming)
+$(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
 $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
@@ -238,17 +238,20 @@ check-long: all $(TESTS) mpi ## crashes, torn writes and numerics at full length
 	$(Q)tests/run $(BUILD) long
 
 .PHONY: sanitize
-sanitize: ## the tests under ASan and UBSan, and under valgrind
+sanitize: ## the tests under ASan and UBSan, under valgrind, and the server under TSan
 	$(Q)scripts/install-deps build check sanitize
 	$(MAKE) BUILD=$(BUILD)/asan OPTIMIZE='-O1 -g' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' sanitized
 	$(MAKE) BUILD=$(BUILD)/valgrind OPTIMIZE='-O1 -g' valgrinded
+	$(MAKE) BUILD=$(BUILD)/tsan OPTIMIZE='-O1 -g' SANITIZE=-fsanitize=thread threaded
 
-.PHONY: sanitized valgrinded
+.PHONY: sanitized valgrinded threaded
 sanitized: all $(TESTS)
 	$(Q)tests/run $(BUILD) sanitize
 valgrinded: all $(TESTS)
 	$(Q)tests/run $(BUILD) valgrind
+threaded: $(BUILD)/bpcn
+	$(Q)tests/run $(BUILD) threads
 
 # ---- aarch64 on any machine: a cross compiler, Debian's arm64 packages unpacked beside the build, and qemu
 ARM64_ROOT := $(BUILD)/arm64/sysroot

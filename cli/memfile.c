@@ -250,6 +250,7 @@ static bpcn_status get_stats(const struct memfile *file, bpcn_stats *stats, stru
     stats->prepared_bytes = (size_t)t->prepared_bytes;
     stats->bytes_most = (size_t)t->bytes_most;
     stats->shards = (size_t)t->shards;
+    stats->names = (size_t)t->names;
     stats->name_bytes *= folder->files; /* they are alike */
     if (!folder->lone)
         stats->open_shard = folder_open_shard(folder);

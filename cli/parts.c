@@ -167,7 +167,7 @@ int parts_sync(struct folder *folder, struct trouble *trouble)
 
 int all_totals(struct folder *folder, int fullness, struct totals *totals, struct trouble *trouble)
 {
-    enum { SUMS = 12 };
+    enum { SUMS = 13 };
     uint64_t sum[SUMS] = {0};
     double forgets = 0, full = 0;
     for (size_t i = 0; i < folder->count; i++) {
@@ -191,7 +191,8 @@ int all_totals(struct folder *folder, int fullness, struct totals *totals, struc
                                      info.disk_most,
                                      info.dropped_bytes,
                                      info.dropped_rows,
-                                     info.torn_seal};
+                                     info.torn_seal,
+                                     s.names};
         for (size_t k = 0; k < SUMS; k++)
             sum[k] += mine[k];
         forgets = fmax(forgets, (double)s.forgets);
@@ -217,6 +218,7 @@ int all_totals(struct folder *folder, int fullness, struct totals *totals, struc
                               .dropped_bytes = sum[9],
                               .dropped_rows = sum[10],
                               .torn_seal = sum[11],
+                              .names = sum[12],
                               .forgets = (uint64_t)forgets,
                               .fullness = full / (double)folder->options.shards};
     return agree(trouble);

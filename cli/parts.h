@@ -33,6 +33,7 @@ int parts_sync(struct folder *folder, struct trouble *trouble);
 struct totals {
     uint64_t writes, deletes, bytes, prepared_bytes, bytes_most, shards, file_bytes, forgets;
     uint64_t file_most, disk_most, dropped_bytes, dropped_rows, torn_seal; /* as in bpcn_file_info */
+    uint64_t names;                                                        /* kept */
     double fullness;
 };
 int parts_totals(struct folder *folder, int fullness, struct totals *totals, struct trouble *trouble);

@@ -29,9 +29,11 @@ int say_error(const struct say *say, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
+    flockfile(stderr); /* threads of the server say one line at a time */
     prefix(say);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
+    funlockfile(stderr);
     va_end(args);
     return EXIT_FAILED;
 }

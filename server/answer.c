@@ -69,9 +69,23 @@ static void put(FILE *out, const char *name, double value)
     putc(',', out);
 }
 
-static void put_read(FILE *out, const bpcn_read_info *info, const double *typicality)
+/* The name of a row, or null. */
+static void put_name(FILE *out, const char *name)
+{
+    if (name[0] != '\0')
+        json_string(out, name);
+    else
+        fputs("null", out);
+}
+
+static void put_read(FILE *out, const bpcn_read_info *info, const double *typicality, const char *name)
 {
     putc('{', out);
+    if (name != NULL && name[0] != '\0') {
+        fputs("\"name\":", out);
+        put_name(out, name);
+        putc(',', out);
+    }
     put(out, "familiarity", info->familiarity);
     fprintf(out, "\"verdict\":\"%s\",", bpcn_verdict_name(info->verdict));
     put(out, "energy", info->energy);
@@ -101,7 +115,8 @@ static void put_reads(FILE *out, const struct job *job)
     fputs("\"info\":[", out);
     for (size_t i = 0; i < job->rows; i++) {
         fputs(i ? ",\n" : "", out);
-        put_read(out, &job->info[i], job->typicality ? &job->typicality[i] : NULL);
+        put_read(out, &job->info[i], job->typicality ? &job->typicality[i] : NULL,
+                 job->answered ? job->answered + i * NAME_ROOM : NULL);
     }
     putc(']', out);
 }
@@ -144,6 +159,11 @@ static void rows_as_json(struct answer *a, const fmt_schema *schema, const struc
     for (size_t i = 0; job->trace != NULL && i < job->rows; i++) {
         fputs(i ? "," : ",\n\"trace\":[", out);
         put_trace(out, job->trace + i * TRACE_MOST);
+        fputs(i + 1 == job->rows ? "]" : "", out);
+    }
+    for (size_t i = 0; job->names != NULL && i < job->rows; i++) {
+        fputs(i ? "," : ",\n\"names\":[", out);
+        put_name(out, job->names + i * NAME_ROOM);
         fputs(i + 1 == job->rows ? "]" : "", out);
     }
     if (job->info != NULL) {
@@ -208,6 +228,21 @@ void answer_writes(struct answer *a, const struct job *job)
     end(a, out, true);
 }
 
+void answer_names(struct answer *a, const struct job *job, size_t first, size_t number, size_t most)
+{
+    FILE *out = begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fputs("{\"names\":[", out);
+    for (size_t i = first; i < job->listed && i - first < number; i++) {
+        fputs(i > first ? ",\n{\"name\":" : "{\"name\":", out);
+        json_string(out, job->list[i].name);
+        fprintf(out, ",\"shard\":%" PRIu64 "}", job->list[i].shard);
+    }
+    fprintf(out, "],\n\"first\":%zu,\"kept\":%zu,\"most\":%zu}\n", first, job->listed, most);
+    end(a, out, true);
+}
+
 void answer_count(struct answer *a, const char *name, uint64_t count)
 {
     FILE *out = begin(a, "application/json");
@@ -230,8 +265,9 @@ static void put_network(FILE *out, const bpcn_options *o)
 static void put_shards(FILE *out, const bpcn_options *o, const struct state *s)
 {
     static const char *const words[] = {"blur", "recycle", "refuse"};
-    fprintf(out, "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\",\"views\":%zu,"
-                 "\"rows\":[",
+    fprintf(out,
+            "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\",\"views\":%zu,"
+            "\"rows\":[",
             o->shards, s->stats.shards, s->stats.open_shard, o->shard_rows, words[o->when_full], o->views);
     for (size_t k = 0; k < s->shards; k++)
         fprintf(out, "%s%" PRIu64, k ? "," : "", s->rows[k]);
@@ -254,6 +290,7 @@ void answer_info(struct answer *a, const struct memfile *file, const struct stat
     fprintf(out,
             "\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"bytes_most\":%zu,",
             s->stats.writes, s->stats.forgets, s->stats.deletes, s->stats.bytes, s->stats.bytes_most);
+    fprintf(out, "\"names\":{\"kept\":%zu,\"most\":%zu},", s->stats.names, o.names);
     put(out, "fullness", s->fullness < 0 ? 0 : s->fullness);
     fprintf(out, "\"kernels\":\"%s\",\n\"read_only\":%s,\"examples\":%zu,\"limits\":{\"body\":%zu,\"rows\":%zu}}\n",
             s->stats.kernels ? s->stats.kernels : "", settings->read_only ? "true" : "false", examples,

@@ -21,6 +21,10 @@ void answer_rows(struct answer *answer, const fmt_schema *schema, const struct j
 void answer_scores(struct answer *answer, const struct job *job);
 void answer_writes(struct answer *answer, const struct job *job);
 
+/* {"names": [...], "first": f, "kept": n, "most": m} of a job's list: at most `number` from the one numbered `first`
+ * on. */
+void answer_names(struct answer *answer, const struct job *job, size_t first, size_t number, size_t most);
+
 /* {"NAME": n} */
 void answer_count(struct answer *answer, const char *name, uint64_t count);
 

@@ -21,15 +21,17 @@ enum content content_of(const char *type)
 
 void body_begin(struct body *b)
 {
-    *b = (struct body){.whole = true, .noise = -1, .beta = -1, .number = 16};
+    *b = (struct body){.whole = true, .noise = -1, .beta = -1};
 }
 
 void body_free(struct body *b)
 {
     free(b->x);
     free(b->known);
+    free(b->name);
     b->x = NULL;
     b->known = NULL;
+    b->name = NULL;
 }
 
 int body_option(struct body *b, const char *name, double value, struct refusal *why)
@@ -38,16 +40,16 @@ int body_option(struct body *b, const char *name, double value, struct refusal *
         const char *name;
         double least, most;
         bool counts; /* a whole number */
-    } options[] = {{"noise", 0, 1e6, false}, {"forget", 0, 1, false}, {"beta", 0, 1, false},
-                   {"n", 1, 1e6, true},      {"draw", 0, 9e15, true}, {"shards", 0, 1e6, true},
-                   {"spread", 0, 1, true},   {"resize", 0, 1, true},  {"trace", 0, 1, true}};
+    } options[] = {{"noise", 0, 1e6, false}, {"forget", 0, 1, false},  {"beta", 0, 1, false},  {"n", 1, 1e6, true},
+                   {"draw", 0, 9e15, true},  {"shards", 0, 1e6, true}, {"spread", 0, 1, true}, {"resize", 0, 1, true},
+                   {"trace", 0, 1, true},    {"first", 0, 1e6, true}};
     size_t k = 0;
     while (k < sizeof options / sizeof *options && strcmp(name, options[k].name) != 0)
         k++;
     if (k == sizeof options / sizeof *options)
         return refuse(why, 400, name,
-                      "there is no such option; there are rows, noise, forget, beta, n, draw, shards, "
-                      "spread, resize and trace");
+                      "there is no such option; there are rows, names, noise, forget, beta, n, draw, shards, "
+                      "spread, resize, trace and first");
     if (!(value >= options[k].least && value <= options[k].most) || (options[k].counts && value != floor(value)))
         return refuse(why, 400, name, "is not a %snumber from %g to %g", options[k].counts ? "whole " : "",
                       options[k].least, options[k].most);
@@ -76,10 +78,30 @@ int body_option(struct body *b, const char *name, double value, struct refusal *
     case 7:
         b->resize = value != 0;
         break;
-    default:
+    case 8:
         b->trace = value != 0;
         break;
+    default:
+        b->first = (size_t)value;
+        break;
     }
+    return 0;
+}
+
+int body_name(struct body *b, const char *text, size_t size, struct refusal *why)
+{
+    char name[NAME_ROOM] = "", where[64];
+    snprintf(where, sizeof where, "names[%zu]", b->names);
+    if (text != NULL)
+        name_of_text(text, size, name); /* of one that is sound, the same */
+    if (text != NULL && (size == 0 || strlen(name) != size || memcmp(name, text, size) != 0))
+        return refuse(why, 400, where, "is not 1 to %d bytes of UTF-8 without control characters", BPCN_MAX_NAME);
+    char *more = realloc(b->name, (b->names + 1) * NAME_ROOM);
+    if (more == NULL)
+        return refuse(why, 503, "", "out of memory");
+    memcpy(more + b->names * NAME_ROOM, name, NAME_ROOM);
+    b->name = more;
+    b->names++;
     return 0;
 }
 

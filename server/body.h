@@ -3,6 +3,7 @@
 #define BPCN_SERVER_BODY_H
 
 #include "formats/schema.h"
+#include "naming.h"
 #include "refusal.h"
 
 #include <stdint.h>
@@ -25,12 +26,15 @@ struct body {
     unsigned char *known; /* [rows x dim] */
     bool whole;           /* everything is known */
     bool named;           /* rows came as objects, columns by their names */
+    size_t names;         /* that were given */
+    char *name;           /* [names x NAME_ROOM], "" for none */
     /* options, each of a JSON body's member or of the URL's query */
     double noise;        /* of the rows; negative: not said */
     double forgotten;    /* read as if so much had been forgotten */
     double beta;         /* to forget; negative: not said */
-    uint64_t number;     /* of samples */
+    uint64_t number;     /* of samples, of names to be listed; 0: not said */
     uint64_t draw;       /* of samples */
+    size_t first;        /* of the names to be listed */
     size_t shards;       /* to read in */
     bool spread, resize; /* tell how unsure the answer is; bring a picture to the memory's size */
     bool trace;          /* tell how the energy fell */
@@ -41,6 +45,9 @@ void body_free(struct body *body);
 
 /* "noise", "forget", ...; -1 with the refusal when there is no such option or its value is out of bounds. */
 int body_option(struct body *body, const char *name, double value, struct refusal *why);
+
+/* One name more, NULL for none; -1 with the refusal when it cannot be one. */
+int body_name(struct body *body, const char *text, size_t size, struct refusal *why);
 
 /* Parses; -1 with the refusal. A JSON body may do without rows, and an empty one of any type has none. */
 int body_parse(struct body *body, const struct shape *shape, enum content content, const void *bytes, size_t size,

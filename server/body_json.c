@@ -1,4 +1,5 @@
-/* {"rows": [[0.5, null, ...], {"age": 31, "job": "clerk"}], "noise": 0.1}: rows by place or by name, and options. */
+/* {"rows": [[0.5, null, ...], {"age": 31, "job": "clerk"}], "names": ["a", null], "noise": 0.1}: rows by place or by
+   columns' names, names of rows, and options. */
 #include "body_json.h"
 
 #include <jansson.h>
@@ -115,6 +116,25 @@ static int take_rows(struct body *b, const struct shape *shape, json_t *rows, st
     return 0;
 }
 
+static int take_names(struct body *b, const struct shape *shape, const json_t *names, struct refusal *why)
+{
+    char where[64];
+    if (!json_is_array(names))
+        return refuse(why, 400, "names", "is not a list of names");
+    if (json_array_size(names) > shape->most_rows)
+        return refuse(why, 413, "names", "%zu names; this server takes %zu at once", json_array_size(names),
+                      shape->most_rows);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const json_t *name = json_array_get(names, i);
+        snprintf(where, sizeof where, "names[%zu]", i);
+        if (!json_is_string(name) && !json_is_null(name))
+            return refuse(why, 400, where, "is neither a name nor null");
+        if (body_name(b, json_string_value(name), json_string_length(name), why) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int take_members(struct body *b, const struct shape *shape, json_t *root, struct refusal *why)
 {
     const char *name;
@@ -124,6 +144,8 @@ static int take_members(struct body *b, const struct shape *shape, json_t *root,
         int failed = 0;
         if (strcmp(name, "rows") == 0)
             failed = take_rows(b, shape, value, why);
+        else if (strcmp(name, "names") == 0)
+            failed = take_names(b, shape, value, why);
         else if (json_is_number(value) || json_is_boolean(value))
             failed = body_option(b, name, json_is_boolean(value) ? json_is_true(value) : json_number_value(value), why);
         else

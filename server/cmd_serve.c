@@ -143,17 +143,22 @@ static int add_examples(const struct say *say, struct examples *e, const struct 
 {
     size_t rows = batch->rows < EXAMPLES_MOST - e->rows ? batch->rows : EXAMPLES_MOST - e->rows;
     float *more = realloc(e->x, (e->rows + rows) * dim * sizeof *more + 1);
-    if (more == NULL)
+    e->x = more != NULL ? more : e->x;
+    char *names = realloc(e->names, (e->rows + rows) * NAME_ROOM + 1);
+    e->names = names != NULL ? names : e->names;
+    if (more == NULL || names == NULL)
         return say_error(say, "out of memory");
     memcpy(more + e->rows * dim, batch->x, rows * dim * sizeof *more);
-    e->x = more;
+    memset(names + e->rows * NAME_ROOM, 0, rows * NAME_ROOM);
+    if (batch->names != NULL)
+        memcpy(names + e->rows * NAME_ROOM, batch->names, rows * NAME_ROOM);
     e->rows += rows;
     return 0;
 }
 
 static int load_examples(const struct say *say, struct serving *v)
 {
-    struct input_options options = {.count = EXAMPLES_MOST};
+    struct input_options options = {.count = EXAMPLES_MOST, .resize = true};
     struct batch batch;
     int status = 0, more;
     if (v->examples == NULL)
@@ -236,6 +241,7 @@ static int open_and_serve(const struct say *say, struct serving *v, const char *
     if (status == 0)
         status = leave(v);
     free(v->house.examples.x);
+    free(v->house.examples.names);
     memfile_close(&v->file);
     return status;
 }

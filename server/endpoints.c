@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SAMPLES = 16, NAMES_LISTED = 1000 }; /* unless the request says how many */
+
 /* The two files that are in the program (see the Makefile). */
 extern const char _binary_server_page_html_start[], _binary_server_page_html_end[];
 extern const char _binary_server_openapi_json_start[], _binary_server_openapi_json_end[];
@@ -21,7 +23,7 @@ static bool is_full_disk(const struct job *job)
             strstr(job->why, strerror(EDQUOT)) != NULL || strstr(job->why, strerror(EFBIG)) != NULL);
 }
 
-/* What went wrong with a job. Sentences about files name them: those stay on this machine's side. */
+/* What went wrong with a job. Sentences about files name them: those stay on this machine's side, in the log. */
 static int job_refusal(const struct request *r, const struct job *job, struct refusal *why)
 {
     static const unsigned codes[] = {
@@ -31,15 +33,24 @@ static int job_refusal(const struct request *r, const struct job *job, struct re
     unsigned code = codes[job->status];
     char where[64] = "";
     if (job->kind >= JOB_WRITE && job->rows > 1)
-        snprintf(where, sizeof where, "rows[%zu]", job->done);
+        snprintf(where, sizeof where, job->x != NULL ? "rows[%zu]" : "names[%zu]", job->wrong);
+    if (job->kind == JOB_DELETE && job->status == BPCN_INVALID && job->names != NULL)
+        return refuse(why, 404, where, "no row named '%s' is kept%s", job->names + job->wrong * NAME_ROOM,
+                      job->done > 0 ? "; those before it are taken back" : "");
+    bool of_file = code == 500 || job->status == BPCN_READ_ONLY;
+    if (of_file)
+        say_error(r->house->file->say, "%s: %s", r->endpoint->path, job->why);
     if (is_full_disk(job))
         return refuse(why, 507, where, "the disk has no room for it%s",
                       job->done > 0 ? ", and rows before this one may be in it" : "");
-    if (code == 500 || job->why[0] == '\0' || strstr(job->why, r->house->file->path) != NULL)
+    if (of_file || job->why[0] == '\0')
         return refuse(why, code, where, "the memory's file failed; the server's log says why%s",
                       job->done > 0 ? ", and rows before this one may be in it" : "");
     return refuse(why, code, where, "%.300s%s", job->why,
-                  job->kind == JOB_WRITE && job->done > 0 ? "; the rows before it are written" : "");
+                  job->done == 0            ? ""
+                  : job->kind == JOB_WRITE  ? "; the rows before it are written"
+                  : job->kind == JOB_DELETE ? "; those before it are taken back"
+                                            : "");
 }
 
 static int run_job(struct request *r, struct job *job)
@@ -52,13 +63,35 @@ static int run_job(struct request *r, struct job *job)
     return job->status == BPCN_OK ? 0 : job_refusal(r, job, &r->refusal);
 }
 
+static int parse(struct request *r)
+{
+    struct shape shape = {&r->house->file->remark.fields, r->house->settings->most_rows};
+    return body_parse(&r->body, &shape, r->content, r->bytes, r->size, &r->refusal);
+}
+
+/* Names are one for each of so many rows, where the memory keeps any. */
+static int check_names(struct request *r, size_t rows)
+{
+    bpcn_options options;
+    memfile_options(r->house->file, &options);
+    if (r->body.names == 0)
+        return 0;
+    if (!r->endpoint->changes)
+        return refuse(&r->refusal, 400, "names", "only rows that are written or deleted have names");
+    if (options.names == 0)
+        return refuse(&r->refusal, 409, "names",
+                      "this memory keeps no names (bpcn create --names N makes one that does)");
+    return r->body.names == rows
+               ? 0
+               : refuse(&r->refusal, 400, "names", "there are %zu names for %zu rows", r->body.names, rows);
+}
+
 /* Parses the body; rows are a must. */
 static int take_rows(struct request *r)
 {
-    struct shape shape = {&r->house->file->remark.fields, r->house->settings->most_rows};
-    if (body_parse(&r->body, &shape, r->content, r->bytes, r->size, &r->refusal) != 0)
+    if (parse(r) != 0)
         return -1;
-    return r->body.rows > 0 ? 0 : refuse(&r->refusal, 400, "rows", "there are none");
+    return r->body.rows > 0 ? check_names(r, r->body.rows) : refuse(&r->refusal, 400, "rows", "there are none");
 }
 
 static struct job job_of(const struct request *r, enum job_kind kind)
@@ -68,6 +101,7 @@ static struct job job_of(const struct request *r, enum job_kind kind)
                         .rows = b->rows,
                         .x = b->x,
                         .known = b->whole ? NULL : b->known,
+                        .names = b->name,
                         .noise = b->noise,
                         .forgotten = b->forgotten,
                         .beta = b->beta,
@@ -99,9 +133,12 @@ static int run_read(struct request *r)
     job.answers = malloc(job.rows * dim * sizeof *job.answers);
     job.spread = r->body.spread ? malloc(job.rows * dim * sizeof *job.spread) : NULL;
     job.info = malloc(job.rows * sizeof *job.info);
+    bool says_names = r->wanted == CONTENT_JSON;
+    job.answered = says_names ? calloc(job.rows, NAME_ROOM) : NULL;
     bool traces = r->body.trace && !memfile_is_folder(r->house->file->path);
     job.trace = traces ? malloc(job.rows * TRACE_MOST * sizeof *job.trace) : NULL;
-    bool room = job.answers && job.info && (job.spread || !r->body.spread) && (job.trace || !traces);
+    bool room = job.answers && job.info && (job.answered || !says_names) && (job.spread || !r->body.spread) &&
+                (job.trace || !traces);
     int failed = room ? run_job(r, &job) : no_room(r);
     if (!failed) {
         count_reads(r, &job);
@@ -110,6 +147,7 @@ static int run_read(struct request *r)
     free(job.answers);
     free(job.spread);
     free(job.trace);
+    free(job.answered);
     free(job.info);
     return failed;
 }
@@ -148,13 +186,33 @@ static int run_write(struct request *r)
     return failed;
 }
 
+/* Rows, or names of rows. */
+static int take_deletes(struct request *r)
+{
+    const struct body *b = &r->body;
+    char where[64];
+    if (parse(r) != 0)
+        return -1;
+    if (b->rows > 0 && b->names > 0)
+        return refuse(&r->refusal, 400, "names", "rows are taken back by their values or by their names, not by both");
+    if (b->rows + b->names == 0)
+        return refuse(&r->refusal, 400, "rows", "there are none, nor names");
+    if (!b->whole)
+        return refuse(&r->refusal, 400, "rows", "only whole rows can be taken back");
+    for (size_t i = 0; i < b->names; i++)
+        if (b->name[i * NAME_ROOM] == '\0') {
+            snprintf(where, sizeof where, "names[%zu]", i);
+            return refuse(&r->refusal, 400, where, "is no name");
+        }
+    return check_names(r, b->names);
+}
+
 static int run_delete(struct request *r)
 {
-    if (take_rows(r) != 0)
+    if (take_deletes(r) != 0)
         return -1;
     struct job job = job_of(r, JOB_DELETE);
-    if (!r->body.whole)
-        return refuse(&r->refusal, 400, "rows", "only whole rows can be taken back");
+    job.rows = r->body.rows + r->body.names;
     int failed = run_job(r, &job);
     metrics_rows(r->endpoint->path, job.done, 0);
     if (!failed)
@@ -167,12 +225,13 @@ static int run_delete(struct request *r)
 /* Parses the options of a body that has no rows. */
 static int take_options(struct request *r)
 {
-    struct shape shape = {&r->house->file->remark.fields, r->house->settings->most_rows};
     if (r->content != CONTENT_JSON)
         return refuse(&r->refusal, 415, "Content-Type", "the body here is application/json");
-    if (body_parse(&r->body, &shape, r->content, r->bytes, r->size, &r->refusal) != 0)
+    if (parse(r) != 0)
         return -1;
-    return r->body.rows == 0 ? 0 : refuse(&r->refusal, 400, "rows", "there is nothing to do with rows here");
+    return r->body.rows + r->body.names == 0
+               ? 0
+               : refuse(&r->refusal, 400, r->body.rows ? "rows" : "names", "there is nothing to do with them here");
 }
 
 static int run_forget(struct request *r)
@@ -195,7 +254,7 @@ static int run_sample(struct request *r)
         return -1;
     const fmt_schema *schema = &r->house->file->remark.fields;
     struct job job = job_of(r, JOB_SAMPLE);
-    job.rows = (size_t)r->body.number;
+    job.rows = r->body.number > 0 ? (size_t)r->body.number : SAMPLES;
     if (job.rows > r->house->settings->most_rows)
         return refuse(&r->refusal, 413, "n", "%zu rows; this server gives %zu at once", job.rows,
                       r->house->settings->most_rows);
@@ -212,11 +271,25 @@ static int run_sample(struct request *r)
 static int run_examples(struct request *r)
 {
     const fmt_schema *schema = &r->house->file->remark.fields;
-    struct job job = {.rows = r->house->examples.rows, .answers = r->house->examples.x};
+    const struct examples *e = &r->house->examples;
+    struct job job = {.rows = e->rows, .answers = e->x, .names = e->names};
     if (job.rows == 0)
         return refuse(&r->refusal, 404, "", "this server was given no examples");
     answer_rows(&r->answer, schema, &job, fmt_schema_is_table(schema), r->wanted);
     return 0;
+}
+
+static int run_names(struct request *r)
+{
+    struct job job = {.kind = JOB_NAMES};
+    bpcn_options options;
+    memfile_options(r->house->file, &options);
+    int failed = run_job(r, &job);
+    if (!failed)
+        answer_names(&r->answer, &job, r->body.first, r->body.number > 0 ? (size_t)r->body.number : NAMES_LISTED,
+                     options.names);
+    free(job.list);
+    return failed;
 }
 
 /* The state as it is now, or while too much waits, as it was last. */
@@ -271,13 +344,19 @@ static int run_openapi(struct request *r)
     return send_file(r, "application/json", _binary_server_openapi_json_start, _binary_server_openapi_json_end);
 }
 
-static const struct endpoint endpoints[] = {
-    {"POST", "/v1/write", false, true, run_write},      {"POST", "/v1/read", false, false, run_read},
-    {"POST", "/v1/score", false, false, run_score},     {"POST", "/v1/sample", false, false, run_sample},
-    {"POST", "/v1/forget", false, true, run_forget},    {"POST", "/v1/delete", false, true, run_delete},
-    {"GET", "/v1/info", false, false, run_info},        {"GET", "/v1/examples", false, false, run_examples},
-    {"GET", "/metrics", false, false, run_metrics},     {"GET", "/health", true, false, run_health},
-    {"GET", "/openapi.json", true, false, run_openapi}, {"GET", "/", true, false, run_page}};
+static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, run_write},
+                                            {"POST", "/v1/read", false, false, run_read},
+                                            {"POST", "/v1/score", false, false, run_score},
+                                            {"POST", "/v1/sample", false, false, run_sample},
+                                            {"POST", "/v1/forget", false, true, run_forget},
+                                            {"POST", "/v1/delete", false, true, run_delete},
+                                            {"GET", "/v1/info", false, false, run_info},
+                                            {"GET", "/v1/names", false, false, run_names},
+                                            {"GET", "/v1/examples", false, false, run_examples},
+                                            {"GET", "/metrics", false, false, run_metrics},
+                                            {"GET", "/health", true, false, run_health},
+                                            {"GET", "/openapi.json", true, false, run_openapi},
+                                            {"GET", "/", true, false, run_page}};
 
 const struct endpoint *endpoint_find(const char *method, const char *path, const char **allow, struct refusal *why)
 {

@@ -1,6 +1,7 @@
 /* Queues, turns and batches. */
 #include "engine.h"
 
+#include "names.h"
 #include "parts.h"
 #include "preview.h"
 #include "progress.h"
@@ -36,7 +37,8 @@ struct engine {
     /* the thread's own */
     uint64_t measured; /* `made` when its fullness was measured */
     struct preview preview;
-    size_t dim, room; /* rows that are read together */
+    const struct memfile *source; /* of the answers: the memory, or a copy that has forgotten */
+    size_t dim, room;             /* rows that are read together */
     float *x, *answers, *spread;
     double *trace;
     unsigned char *known;
@@ -137,6 +139,7 @@ static bpcn_status read_rows(struct engine *e, struct job *job, const float *x, 
         file = preview_of(&e->preview, file, job->forgotten, e->made, &status, job->why, sizeof job->why);
     if (file == NULL)
         return status;
+    e->source = file;
     status = ask(file, &how, x, known, rows, answers, info);
     if (status != BPCN_OK)
         fail(job, status, memfile_why(file));
@@ -173,6 +176,8 @@ static void hand_back(const struct engine *e, struct job *job, size_t at, size_t
     if (job->trace != NULL)
         memcpy(job->trace + job->done * TRACE_MOST, e->trace + at * TRACE_MOST, n * TRACE_MOST * sizeof *e->trace);
     memcpy(job->info + job->done, e->info + at, n * sizeof *e->info);
+    for (size_t i = job->done; job->answered != NULL && i < job->done + n; i++)
+        memfile_name(e->source, &job->info[i], job->answered + i * NAME_ROOM);
     job->done += n;
 }
 
@@ -236,24 +241,46 @@ static void do_other_look(struct engine *e, struct job *job)
 {
     if (job->kind == JOB_LOOK)
         look(e);
-    else if ((job->status = memfile_sample(e->file, job->rows, job->draw, job->answers)) != BPCN_OK)
+    else if (job->kind == JOB_NAMES)
+        job->status = (job->list = memfile_names(e->file, &job->listed)) != NULL ? BPCN_OK : BPCN_NO_MEMORY;
+    else
+        job->status = memfile_sample(e->file, job->rows, job->draw, job->answers);
+    if (job->status != BPCN_OK)
         fail(job, job->status, memfile_why(e->file));
     job->done = job->rows;
 }
 
 /* ---- changes */
 
+/* One row by its value or its name. Before the first all names are looked for, so that none goes where one is missing.
+ */
+static bpcn_status delete_one(struct engine *e, struct job *job)
+{
+    if (job->names == NULL)
+        return memfile_delete(e->file, job->x + job->done * e->dim);
+    size_t missing;
+    bpcn_status status = job->done == 0 ? names_check(e->file, job->names, job->rows, &missing) : BPCN_OK;
+    if (status != BPCN_OK) {
+        job->wrong = missing;
+        return status;
+    }
+    return memfile_delete_name(e->file, job->names + job->done * NAME_ROOM);
+}
+
 /* One row, or the whole of a forgetting. */
 static void change_a_little(struct engine *e, struct job *job)
 {
     size_t written = 0, at = job->done * e->dim;
     const unsigned char *known = job->known ? job->known + at : NULL;
+    job->wrong = job->done;
     if (known != NULL && memchr(known, 0, e->dim) == NULL)
         known = NULL;
     if (job->kind == JOB_WRITE)
-        job->status = trials_write(e->file, job->x + at, known, 1, NULL, &job->became[job->done], &written);
+        job->status =
+            trials_write(e->file, job->x + at, known, 1, job->names ? job->names + job->done * NAME_ROOM : NULL,
+                         &job->became[job->done], &written);
     else if (job->kind == JOB_DELETE)
-        job->status = memfile_delete(e->file, job->x + at);
+        job->status = delete_one(e, job);
     else
         job->status = memfile_forget(e->file, job->beta);
     if (job->status == BPCN_OK)

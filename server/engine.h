@@ -17,7 +17,8 @@ enum job_kind {
     JOB_READ,
     JOB_SCORE,
     JOB_SAMPLE,
-    JOB_LOOK, /* brings engine_state up to date */
+    JOB_LOOK,  /* brings engine_state up to date */
+    JOB_NAMES, /* lists them */
     JOB_WRITE,
     JOB_DELETE,
     JOB_FORGET
@@ -29,6 +30,7 @@ struct job {
     size_t rows;                /* of samples: how many */
     const float *x;             /* [rows x dim] */
     const unsigned char *known; /* [rows x dim], or NULL: rows are whole */
+    const char *names;          /* [rows x NAME_ROOM] of writes, "" for none; of deletes in place of x; or NULL */
     double noise, forgotten;    /* of reads; see body.h */
     double beta;                /* to forget */
     uint64_t draw;              /* of samples */
@@ -40,7 +42,11 @@ struct job {
     bpcn_read_info *info;   /* [rows] of reads and scores */
     double *typicality;     /* [rows] of scores; -1: cannot be told of a folder */
     bpcn_write_row *became; /* [rows] of writes */
-    size_t done;            /* rows that are read, or are in the memory */
+    char *answered;         /* [rows x NAME_ROOM] of reads: the row that was recalled, "" where that is not known */
+    bpcn_name *list;        /* [listed] names, the oldest first, to be freed */
+    size_t listed;
+    size_t done;  /* rows that are read, or are in the memory */
+    size_t wrong; /* the row that a change failed at */
     bpcn_status status;
     char why[512]; /* the library's sentence */
     /* the engine's */

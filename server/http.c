@@ -106,16 +106,20 @@ static enum MHD_Result send_refusal(struct http *h, struct MHD_Connection *conne
 
 /* ---- requests */
 
-/* Options in the URL: ?noise=0.1&spread=1. */
-static enum MHD_Result take_option(void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
+/* Options in the URL: ?noise=0.1&spread=1; ?name=a.png is the name of a row, and the next one that of the next. */
+static enum MHD_Result take_option(void *cls, enum MHD_ValueKind kind, const char *key, size_t key_size,
+                                   const char *value, size_t value_size)
 {
     struct request *r = cls;
     char *end = NULL;
     (void)kind;
+    (void)key_size;
     double number = value != NULL ? strtod(value, &end) : 0;
     if (r->refusal.status != 0)
         return MHD_NO;
-    if (value == NULL || end == value || *end != '\0')
+    if (strcmp(key, "name") == 0)
+        body_name(&r->body, value != NULL ? value : "", value_size, &r->refusal);
+    else if (value == NULL || end == value || *end != '\0')
         refuse(&r->refusal, 400, "URL", "an option is not NAME=NUMBER");
     else
         body_option(&r->body, key, number, &r->refusal);
@@ -158,7 +162,7 @@ static void look_at(struct http *h, struct MHD_Connection *connection, struct ar
     else if (links_count(&h->links) > settings->most_connections)
         refuse(&r->refusal, 503, "", "there are too many connections; try again");
     else
-        MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_option, r);
+        MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_option, r);
 }
 
 /* A body that is longer than it may be is refused, and one that is much longer not waited for. */

@@ -30,7 +30,8 @@ struct settings {
 /* Rows for the page to show and to play with. */
 struct examples {
     size_t rows;
-    float *x; /* [rows x dim] */
+    float *x;    /* [rows x dim] */
+    char *names; /* [rows x NAME_ROOM], "" for none */
 };
 
 #endif
