@@ -121,6 +121,7 @@ async function names() {
   law("a file brings its name, cut to what is kept", name.startsWith("...") && long.endsWith(name.slice(3)) && Buffer.byteLength(name) === 63, name);
   await page.click("#write"); await page.waitForFunction(() => $("done").textContent.includes("is written"));
   law("it is written with it", (await listed())[0] === name && await page.textContent("#recalled-name") === name, await listed());
+  law("three rows are too few to say how typical one is", await page.textContent("#typicality") === "–", await page.textContent("#typicality"));
   await shot(page, "names"); await accessible(page, "names");
   await page.click("#blank"); law("a blank picture has no name", await page.inputValue("#name") === "");
   await after(page, () => page.click("#whole"));
