@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "best.h"
-#include "chart.h"
 #include "counts.h"
 #include "forgetting.h"
 #include "results.h"
@@ -467,68 +466,6 @@ static void hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count
 
 /* ---- the page */
 
-/* The height of the n-th point, downwards from the top. */
-static double height_of(const char *svg, int n)
-{
-    for (int k = 0; k <= n; k++) {
-        svg = strstr(svg, "cy=");
-        assert_non_null(svg);
-        svg += 3;
-    }
-    return strtod(svg, NULL);
-}
-
-static void an_error_of_zero_is_drawn_at_the_axis_and_below_all_others(void **state)
-{
-    static char svg[16384];
-    struct chart chart = {.title = "a < b", .lines = 1};
-    struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 4, .tick = {"1", "2", "3", "4"}};
-    static const double errors[] = {0, 1e-9, 1e-4, 1e-2};
-    FILE *file = tmpfile();
-    (void)state;
-    assert_non_null(file);
-    for (size_t k = 0; k < 4; k++) {
-        chart.line[0].point[k].place = k;
-        chart.line[0].point[k].y = errors[k];
-        chart.line[0].point[k].deviation = NAN;
-    }
-    chart.line[0].points = 4;
-    chart_measure(&chart, &axes);
-    assert_true(axes.zeros && axes.least == 1e-4 && axes.most == 1e-2);
-    chart_draw(file, &chart, &axes);
-    caught(file, svg, sizeof svg);
-    assert_true(height_of(svg, 0) == height_of(svg, 1));     /* less than can be told apart is none */
-    assert_true(height_of(svg, 2) < height_of(svg, 0) - 10); /* downwards: the least error is well above the axis */
-    assert_true(height_of(svg, 3) < height_of(svg, 2) - 50);
-    assert_non_null(strstr(svg, "a &#60; b"));
-}
-
-static void an_axis_of_little_range_has_ticks_between_the_decades(void **state)
-{
-    static const double errors[][2] = {{0.0017, 0.034}, {0.0017, 3.4}};
-    (void)state;
-    for (int wide = 0; wide < 2; wide++) {
-        static char svg[16384];
-        struct chart chart = {.title = "t", .lines = 1};
-        struct axes axes = {.x_title = "x", .y_title = "y", .ticks = 2, .tick = {"1", "2"}};
-        FILE *file = tmpfile();
-        assert_non_null(file);
-        for (size_t k = 0; k < 2; k++) {
-            chart.line[0].point[k].place = k;
-            chart.line[0].point[k].y = errors[wide][k];
-            chart.line[0].point[k].deviation = NAN;
-        }
-        chart.line[0].points = 2;
-        chart_measure(&chart, &axes);
-        chart_draw(file, &chart, &axes);
-        caught(file, svg, sizeof svg);
-        assert_non_null(strstr(svg, ">0.01<"));
-        assert_int_equal(strstr(svg, ">0.05<") != NULL, !wide);
-        assert_int_equal(strstr(svg, ">10<") != NULL, wide);
-        assert_int_equal(strstr(svg, ">0.1<") != NULL, wide); /* no higher than needed */
-    }
-}
-
 static void rows_of_one_colour_have_marks_of_their_own(void **state)
 {
     static char html[65536];
@@ -592,8 +529,6 @@ int main(void)
         cmocka_unit_test(the_folders_page_is_changed_between_its_marks_alone),
         cmocka_unit_test(what_the_paper_says_of_forgetting_is_held_against_the_cells),
         cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
-        cmocka_unit_test(an_error_of_zero_is_drawn_at_the_axis_and_below_all_others),
-        cmocka_unit_test(an_axis_of_little_range_has_ticks_between_the_decades),
         cmocka_unit_test(rows_of_one_colour_have_marks_of_their_own),
         cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
     };
