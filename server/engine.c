@@ -100,16 +100,12 @@ static bool is_read(const struct job *job)
     return job->kind == JOB_READ || job->kind == JOB_SCORE;
 }
 
-/* Rows that wait to be read together with the first, and how many jobs want that. */
-static size_t rows_together(const struct engine *e, size_t *jobs)
+/* Rows that wait to be read together with the first. */
+static size_t rows_together(const struct engine *e)
 {
     size_t rows = 0;
-    *jobs = 0;
     for (const struct job *j = e->looks.first; j != NULL; j = j->next)
-        if (goes_with(j, e->looks.first)) {
-            rows += rows_left(j);
-            ++*jobs;
-        }
+        rows += goes_with(j, e->looks.first) ? rows_left(j) : 0;
     return rows;
 }
 
@@ -118,8 +114,7 @@ static void wait_for_others(struct engine *e)
 {
     double until = e->looks.first->arrived + e->settings->gather;
     struct timespec when = {.tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9)};
-    size_t jobs;
-    while (!e->stopping && rows_together(e, &jobs) < e->room && waiting(e) < (size_t)e->connections)
+    while (!e->stopping && rows_together(e) < e->room && waiting(e) < (size_t)e->connections)
         if (pthread_cond_timedwait(&e->arrived, &e->lock, &when) == ETIMEDOUT)
             break;
 }
