@@ -4,9 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const datasets[] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
-enum { DATASETS = 3 };
-
 /* The n-th table of the search on a dataset, or NULL. */
 static const struct table *search_table(const struct plan *plan, const char *dataset, size_t n)
 {
@@ -61,8 +58,8 @@ struct best_rows search_best_rows(const struct job_list *list, const struct plan
 {
     static const enum role roles[] = {ROLE_PAPER, ROLE_OURS};
     struct best_rows found = {0};
-    for (size_t k = 0; k < 2 * DATASETS; k++) {
-        const char *dataset = datasets[k / 2];
+    for (size_t k = 0; k < 2 * PLAN_DATASETS; k++) {
+        const char *dataset = plan_datasets[k / 2];
         struct best b = search_best(list, plan, dataset, roles[k % 2], ALL, ALL);
         if (!is_known(&b))
             continue;
@@ -115,8 +112,8 @@ void best_markdown(FILE *file, const struct job_list *list, const struct plan *p
             "for; errors below %.5f, which the paper's tables show as 0.0000, count as that. The mean is the geometric "
             "one. The best of all, at the lower right, is computed in full in recall.\n",
             BEST_LEAST);
-    for (size_t k = 0; k < 2 * DATASETS; k++) {
-        const char *dataset = datasets[k / 2];
+    for (size_t k = 0; k < 2 * PLAN_DATASETS; k++) {
+        const char *dataset = plan_datasets[k / 2];
         struct best all = search_best(list, plan, dataset, roles[k % 2], ALL, ALL);
         if (all.planned == 0)
             continue;

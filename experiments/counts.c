@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const datasets[] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
-enum { DATASETS = 3 };
-
 int agrees(double ours, double paper, double paper_deviation)
 {
     double apart = fabs(ours - paper), digit = 1e-4, slack = 1e-12;
@@ -176,14 +173,14 @@ static void counts_table(FILE *file, const struct job_list *list, const struct p
         fprintf(file, " %s |", methods[m]);
     fputs("\n|---|---|---|---|---|---|---|---|---|\n", file);
     for (size_t e = 0; names[e] != NULL; e++)
-        for (size_t d = 0; d < DATASETS; d++) {
-            struct tally n = tally_of(list, plan, names[e], datasets[d]);
+        for (size_t d = 0; d < PLAN_DATASETS; d++) {
+            struct tally n = tally_of(list, plan, names[e], plan_datasets[d]);
             if (n.figures_planned == 0)
                 continue;
-            fprintf(file, "| %s | %s | %zu of %zu | %zu | %zu of %zu |", names[e], datasets[d], n.figures,
+            fprintf(file, "| %s | %s | %zu of %zu | %zu | %zu of %zu |", names[e], plan_datasets[d], n.figures,
                     n.figures_planned, n.figures_planned - n.figures, n.cells, n.cells_planned);
             for (size_t m = 0; m < PAPER_METHODS; m++) {
-                struct agreement a = agreement_of(list, plan, names[e], datasets[d], (enum method_of_paper)m);
+                struct agreement a = agreement_of(list, plan, names[e], plan_datasets[d], (enum method_of_paper)m);
                 sum[m] = (struct agreement){sum[m].planned + a.planned, sum[m].there + a.there, sum[m].agree + a.agree};
                 put_agreement(file, a);
             }
@@ -208,8 +205,9 @@ void counts_markdown(FILE *file, const struct job_list *list, const struct plan 
     fputs("\nThose that do not agree:\n\n", file);
     for (size_t m = 0; m < PAPER_METHODS; m++)
         for (size_t e = 0; names[e] != NULL; e++)
-            for (size_t d = 0; d < DATASETS; d++) {
-                struct agreement a = count_agreement(file, list, plan, names[e], datasets[d], (enum method_of_paper)m);
+            for (size_t d = 0; d < PLAN_DATASETS; d++) {
+                struct agreement a =
+                    count_agreement(file, list, plan, names[e], plan_datasets[d], (enum method_of_paper)m);
                 others += a.there - a.agree;
             }
     fputs(others == 0 ? "- none.\n" : "", file);

@@ -32,6 +32,8 @@ static const struct {
                    {"shards", plan_shards, "cifar10,tiny-imagenet,fashion-mnist"}};
 enum { EXPERIMENTS = sizeof experiments / sizeof experiments[0] };
 
+const char *const plan_datasets[PLAN_DATASETS] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
+
 const char *const *plan_experiments(void)
 {
     static const char *names[EXPERIMENTS + 1];
@@ -52,11 +54,11 @@ static int listed(const char *list, const char *word)
 
 static int add_experiment(struct plan *p, size_t e, const char *datasets)
 {
-    static const char *const all[] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
     int status = 0;
-    for (size_t d = 0; status == 0 && d < 3; d++)
-        if (listed(experiments[e].datasets, all[d]) && (datasets == NULL || listed(datasets, all[d])))
-            status = experiments[e].add(p, all[d]);
+    for (size_t d = 0; status == 0 && d < PLAN_DATASETS; d++)
+        if (listed(experiments[e].datasets, plan_datasets[d]) &&
+            (datasets == NULL || listed(datasets, plan_datasets[d])))
+            status = experiments[e].add(p, plan_datasets[d]);
     return status;
 }
 

@@ -88,6 +88,10 @@ struct plan_request {
 /* The names, NULL-terminated. */
 const char *const *plan_experiments(void);
 
+/* The datasets that experiments are run on, in the order of the report. */
+enum { PLAN_DATASETS = 3 };
+extern const char *const plan_datasets[PLAN_DATASETS];
+
 int plan_create(const struct plan_request *request, struct plan *plan, struct failure *failure);
 void plan_free(struct plan *plan);
 

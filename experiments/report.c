@@ -269,7 +269,6 @@ static int is_picture(const char *experiment)
 static int html_experiment(FILE *file, const struct job_list *list, const struct plan *plan, const char *experiment,
                            int pictures, struct failure *failure)
 {
-    static const char *const datasets[] = {"cifar10", "tiny-imagenet", "fashion-mnist"};
     struct facts facts = facts_of(list, plan, experiment, NULL, NULL);
     char stale[256];
     int status = 0;
@@ -280,12 +279,12 @@ static int html_experiment(FILE *file, const struct job_list *list, const struct
     escaped(file, experiment_text(experiment));
     fprintf(file, "</p>\n<p class=soft>The cells took %.2f hours. %s</p>\n",
             experiment_seconds(list, plan, experiment) / 3600, stale);
-    for (size_t d = 0; status == 0 && d < 3; d++) {
-        facts = facts_of(list, plan, experiment, datasets[d], NULL);
+    for (size_t d = 0; status == 0 && d < PLAN_DATASETS; d++) {
+        facts = facts_of(list, plan, experiment, plan_datasets[d], NULL);
         if (facts.cells == 0 || is_picture(experiment))
             continue;
-        fprintf(file, "<h3>%s</h3>\n", datasets[d]);
-        status = draw_curves(file, list, plan, experiment, datasets[d], failure);
+        fprintf(file, "<h3>%s</h3>\n", plan_datasets[d]);
+        status = draw_curves(file, list, plan, experiment, plan_datasets[d], failure);
     }
     if (strcmp(experiment, "search") == 0)
         from_markdown(file, best_markdown, list, plan);
