@@ -34,9 +34,9 @@ PER_PRECISION := src/math/sweep.c $(filter-out $(PLAIN_MODEL) src/ops/empty.c sr
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
-SET_FLAGS_portable := -DVECTOR_BYTES=16 -DTILE_ROWS=$(if $(filter aarch64,$(MACHINE)),6,3)
-SET_FLAGS_avx2 := -DVECTOR_BYTES=32 -DTILE_ROWS=6 -mavx2 -mfma
-SET_FLAGS_avx512 := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx512f -mfma -mprefer-vector-width=512
+SET_FLAGS_portable := -DVECTOR_BYTES=16 -DTILE_ROWS=$(if $(filter aarch64,$(MACHINE)),6,3) -DTILE_LINES=1
+SET_FLAGS_avx2 := -DVECTOR_BYTES=32 -DTILE_ROWS=6 -DTILE_LINES=1 -mavx2 -mfma
+SET_FLAGS_avx512 := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -DTILE_LINES=2 -mavx512f -mfma -mprefer-vector-width=512
 KERNEL_SETS := $(SETS:%=$(BUILD)/src/math/kernel_set.%.o)
 
 PLAIN := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))) $(KERNEL_SETS)
@@ -190,8 +190,8 @@ $(BUILD)/tests/test_prepared $(BUILD)/tests/test_prepared_writes: $(patsubst %,$
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
-SET_FLAGS_wide := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -mavx2 -mfma -Wno-psabi
-SET_FLAGS_narrow := -DVECTOR_BYTES=16 -DTILE_ROWS=3 -mavx2 -mfma
+SET_FLAGS_wide := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -DTILE_LINES=2 -mavx2 -mfma -Wno-psabi
+SET_FLAGS_narrow := -DVECTOR_BYTES=16 -DTILE_ROWS=3 -DTILE_LINES=1 -mavx2 -mfma
 $(BUILD)/tests/test_kernels: $(TEST_SETS)
 $(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
 	$(COMPILE_SET)

@@ -22,11 +22,11 @@ size_t panels_entries(size_t rows, size_t columns, size_t size)
     return (columns + line - 1) / line * line * rows;
 }
 
-/* The rows of the panel at column j that are not zero by shape: [*first, *last). */
-static void panel_range(const struct panels *p, size_t line, size_t j, size_t *first, size_t *last)
+/* The rows of the panels at columns j .. j + width that are not all zero by shape: [*first, *last). */
+static void panel_range(const struct panels *p, size_t width, size_t j, size_t *first, size_t *last)
 {
     *first = p->shape == PANEL_LOWER && j < p->rows ? j : 0;
-    *last = p->shape == PANEL_UPPER && j + line < p->rows ? j + line : p->rows;
+    *last = p->shape == PANEL_UPPER && j + width < p->rows ? j + width : p->rows;
 }
 
 #define real float

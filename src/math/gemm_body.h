@@ -32,22 +32,22 @@ struct panels OF(panels_fill)(size_t rows, size_t columns, const real *m, int tr
     return (struct panels){rows, columns, shape, data};
 }
 
-/* The panel at column j, rows first .. last, times `rows` rows that were put in order, out at their first.
+/* The `lines` panels at column j, rows first .. last, times `rows` rows that were put in order, out at their first.
    The last panel may be narrower than a line: that one goes through a tile of its own. */
-static void OF(cell)(const struct kernels *kernels, size_t rows, const struct panels *p, size_t j, size_t first,
-                     size_t last, int add, const real *a, real *out)
+static void OF(cell)(const struct kernels *kernels, size_t rows, const struct panels *p, size_t j, size_t lines,
+                     size_t first, size_t last, int add, const real *a, real *out)
 {
+    size_t width = p->columns - j, apart = p->rows * OF(LINE);
     const real *panel = (const real *)p->data + j * p->rows + first * OF(LINE);
-    size_t width = p->columns - j;
     out += j;
     if (width >= OF(LINE)) {
-        kernels->OF(tile)(rows, last - first, a, panel, add, out, p->columns);
+        kernels->OF(tile)(rows, lines, last - first, a, panel, apart, add, out, p->columns);
         return;
     }
     real tile[MOST_TILE_ROWS * OF(LINE)] = {0};
     for (size_t r = 0; r < rows; r++)
         memcpy(tile + r * OF(LINE), out + r * p->columns, width * sizeof *out);
-    kernels->OF(tile)(rows, last - first, a, panel, add, tile, OF(LINE));
+    kernels->OF(tile)(rows, 1, last - first, a, panel, apart, add, tile, OF(LINE));
     for (size_t r = 0; r < rows; r++)
         memcpy(out + r * p->columns, tile + r * OF(LINE), width * sizeof *out);
 }
@@ -70,16 +70,18 @@ static void OF(stretch)(const struct kernels *kernels, const struct panels *p, s
     real ordered[CHUNK * STRETCH];
     size_t count = least(STRETCH, p->rows - start), most = kernels->tile_rows;
     OF(put_in_order)(most, n, count, a + start, p->rows, ordered);
-    for (size_t j = from; j < to; j += OF(LINE)) {
+    for (size_t j = from, lines; j < to; j += lines * OF(LINE)) {
         size_t first, last;
-        panel_range(p, OF(LINE), j, &first, &last);
+        lines = least(to, p->columns) - j >= kernels->tile_lines * OF(LINE) ? kernels->tile_lines : 1;
+        panel_range(p, lines * OF(LINE), j, &first, &last);
         int add = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
         first = first > start ? first : start;
         last = least(last, start + count);
         for (size_t i = 0; first < last && i < n; i += most) {
             size_t rows = least(most, n - i);
             OF(cell)
-            (kernels, rows, p, j, first, last, add, ordered + i * count + (first - start) * rows, out + i * p->columns);
+            (kernels, rows, p, j, lines, first, last, add, ordered + i * count + (first - start) * rows,
+             out + i * p->columns);
         }
     }
 }

@@ -11,65 +11,77 @@ enum {
 
 /* ---- tiles of a matrix product */
 
-INLINED void OF(tile_of)(size_t rows, size_t count, const real *a, const real *b, int add, real *out, size_t columns)
+INLINED void OF(tile_of)(size_t rows, size_t lines, size_t count, const real *a, const real *b, size_t apart, int add,
+                         real *out, size_t columns)
 {
-    OF(vector) sum[TILE_ROWS][PARTS];
+    const size_t vectors = lines * PARTS;
+    OF(vector) sum[TILE_ROWS][TILE_LINES * PARTS];
     UNROLLED
     for (size_t r = 0; r < rows; r++)
-        for (size_t p = 0; p < PARTS; p++)
+        for (size_t p = 0; p < vectors; p++)
             sum[r][p] = add ? ((const OF(vector) *)(out + r * columns))[p] : (OF(vector)){0};
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < rows; r++)
-            for (size_t p = 0; p < PARTS; p++)
-                sum[r][p] += a[k * rows + r] * ((const OF(vector) *)(b + k * OF(LINE)))[p];
+            for (size_t p = 0; p < vectors; p++)
+                sum[r][p] += a[k * rows + r] * ((const OF(vector) *)(b + p / PARTS * apart + k * OF(LINE)))[p % PARTS];
     UNROLLED
     for (size_t r = 0; r < rows; r++)
-        for (size_t p = 0; p < PARTS; p++)
+        for (size_t p = 0; p < vectors; p++)
             ((OF(vector) *)(out + r * columns))[p] = sum[r][p];
 }
 
-/* Code of its own for each number of rows: the compiler must know it to keep the sums in registers. */
-static void OF(tile)(size_t rows, size_t count, const real *a, const real *b, int add, real *out, size_t columns)
+INLINED void OF(tile_by)(size_t rows, size_t lines, size_t count, const real *a, const real *b, size_t apart, int add,
+                         real *out, size_t columns)
+{
+    if (lines == 1)
+        OF(tile_of)(rows, 1, count, a, b, apart, add, out, columns);
+    else
+        OF(tile_of)(rows, TILE_LINES, count, a, b, apart, add, out, columns);
+}
+
+/* Code of its own for each number of rows and of lines: the compiler must know them to keep the sums in registers. */
+static void OF(tile)(size_t rows, size_t lines, size_t count, const real *a, const real *b, size_t apart, int add,
+                     real *out, size_t columns)
 {
     switch (rows) {
     case 1:
-        OF(tile_of)(1, count, a, b, add, out, columns);
+        OF(tile_by)(1, lines, count, a, b, apart, add, out, columns);
         return;
     case 2:
-        OF(tile_of)(2, count, a, b, add, out, columns);
+        OF(tile_by)(2, lines, count, a, b, apart, add, out, columns);
         return;
     case 3:
-        OF(tile_of)(3, count, a, b, add, out, columns);
+        OF(tile_by)(3, lines, count, a, b, apart, add, out, columns);
         return;
 #if TILE_ROWS > 3
     case 4:
-        OF(tile_of)(4, count, a, b, add, out, columns);
+        OF(tile_by)(4, lines, count, a, b, apart, add, out, columns);
         return;
     case 5:
-        OF(tile_of)(5, count, a, b, add, out, columns);
+        OF(tile_by)(5, lines, count, a, b, apart, add, out, columns);
         return;
     case 6:
-        OF(tile_of)(6, count, a, b, add, out, columns);
+        OF(tile_by)(6, lines, count, a, b, apart, add, out, columns);
         return;
 #endif
 #if TILE_ROWS > 6
     case 7:
-        OF(tile_of)(7, count, a, b, add, out, columns);
+        OF(tile_by)(7, lines, count, a, b, apart, add, out, columns);
         return;
     case 8:
-        OF(tile_of)(8, count, a, b, add, out, columns);
+        OF(tile_by)(8, lines, count, a, b, apart, add, out, columns);
         return;
     case 9:
-        OF(tile_of)(9, count, a, b, add, out, columns);
+        OF(tile_by)(9, lines, count, a, b, apart, add, out, columns);
         return;
     case 10:
-        OF(tile_of)(10, count, a, b, add, out, columns);
+        OF(tile_by)(10, lines, count, a, b, apart, add, out, columns);
         return;
     case 11:
-        OF(tile_of)(11, count, a, b, add, out, columns);
+        OF(tile_by)(11, lines, count, a, b, apart, add, out, columns);
         return;
     case 12:
-        OF(tile_of)(12, count, a, b, add, out, columns);
+        OF(tile_by)(12, lines, count, a, b, apart, add, out, columns);
         return;
 #endif
     default:

@@ -4,7 +4,8 @@
  *
  *   KERNELS, NAME   its table and what it is called
  *   VECTOR_BYTES    of its vectors
- *   TILE_ROWS       3, 6 or 12: lines of sums that its registers hold beside the factors
+ *   TILE_ROWS       3, 6 or 12, and
+ *   TILE_LINES      1 or 2: the rows and lines of sums that its registers hold beside the factors
  *
  * Products go straight into the sum they are added to, never two of them into one expression: so there
  * is only one way for the compiler to fuse them.
@@ -173,6 +174,7 @@ static void gelu(size_t n, const float *x, float *z, float *slope)
 const struct kernels KERNELS = {
     .name = NAME,
     .tile_rows = TILE_ROWS,
+    .tile_lines = TILE_LINES,
     .tile_f32 = tile_f32,
     .tile_f64 = tile_f64,
     .dot_f32 = dot_f32,

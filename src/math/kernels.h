@@ -19,12 +19,14 @@ enum {
 
 struct kernels {
     const char *name;
-    size_t tile_rows; /* of the largest tile */
+    size_t tile_rows, tile_lines; /* of the largest tile */
 
-    /* out [rows x a line] = a [count x rows]' b [count x a line], added to what is there if `add`; out's
-       rows are `columns` apart. */
-    void (*tile_f32)(size_t rows, size_t count, const float *a, const float *b, int add, float *out, size_t columns);
-    void (*tile_f64)(size_t rows, size_t count, const double *a, const double *b, int add, double *out, size_t columns);
+    /* out [rows x lines] = a [count x rows]' b [count x lines], added to what is there if `add`; out's
+       rows are `columns` apart. lines: one, or tile_lines, which lie `apart` in b. */
+    void (*tile_f32)(size_t rows, size_t lines, size_t count, const float *a, const float *b, size_t apart, int add,
+                     float *out, size_t columns);
+    void (*tile_f64)(size_t rows, size_t lines, size_t count, const double *a, const double *b, size_t apart, int add,
+                     double *out, size_t columns);
 
     /* x . y. float32: sums of up to 128 products in float32, their sum in double. */
     double (*dot_f32)(size_t n, const float *x, const float *y);
