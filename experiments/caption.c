@@ -33,6 +33,7 @@ static void add_facts(const struct job_list *list, const struct plan *plan, cons
             continue;
         enum freshness fresh = cell_freshness(list, &cell, NULL);
         double queries = record_get(&record, "queries");
+        facts->vouched += fresh == VOUCHED;
         facts->stale += fresh == STALE;
         facts->untold += fresh == UNTOLD;
         facts->cells++;
@@ -160,15 +161,17 @@ void reason_text(const struct job_list *list, const struct plan *plan, const str
 void stale_text(const struct facts *f, char *text, size_t room)
 {
     *text = '\0';
-    if (f->stale + f->untold == 0) {
+    if (f->stale + f->untold == 0)
         say(text, room, "None of the %zu cells is stale.", f->cells);
-        return;
-    }
-    say(text, room, "%zu of %zu cells are stale (°):", f->stale + f->untold, f->cells);
+    else
+        say(text, room, "%zu of %zu cells are stale (°):", f->stale + f->untold, f->cells);
     if (f->untold > 0)
         say(text, room, " %zu of an unknown commit%s", f->untold, f->stale > 0 ? "," : ".");
     if (f->stale > 0)
         say(text, room, " %zu older than the last change of what they depend on.", f->stale);
+    if (f->vouched > 0)
+        say(text, room, " %zu are as old, but at least %d of their kind have come out the same since (checked.csv).",
+            f->vouched, ENOUGH_CHECKED);
 }
 
 static void add_maker(struct maker *maker, size_t room, size_t *count, const struct made *made)

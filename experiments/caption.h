@@ -6,7 +6,7 @@
 
 /* Of all cells there are of the rows with a label. */
 struct facts {
-    size_t cells, stale, untold;
+    size_t cells, vouched, stale, untold;
     size_t least_queries, most_queries, least_seeds, most_seeds; /* seeds: of a figure */
 };
 

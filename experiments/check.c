@@ -53,7 +53,7 @@ static void choose(size_t *number, size_t count, size_t sample, uint64_t seed)
     }
 }
 
-static int check_cell(const struct job_list *list, const struct cell *cell, FILE *out, size_t *moved,
+static int check_cell(const struct job_list *list, const struct cell *cell, int record, FILE *out, size_t *moved,
                       struct failure *failure)
 {
     static const char *const words[] = {"unmoved", "rounded", "MOVED", "OTHER DATA"};
@@ -66,13 +66,13 @@ static int check_cell(const struct job_list *list, const struct cell *cell, FILE
     enum verdict verdict = verdict_of(&before, &again);
     double old = record_get(&before, "mse"), new = record_get(&again, "mse");
     fprintf(out, "%-10s %s: %.6f, now %.6f (%+.2g of at most %.2g)%s\n", words[verdict], key, old, new, new - old,
-            may_move(&before), cell_freshness(list, cell, NULL) == FRESH ? "" : ", stale");
+            may_move(&before), cell_freshness(list, cell, NULL) <= VOUCHED ? "" : ", stale");
     fflush(out);
     *moved += verdict == MOVED || verdict == OTHER_DATA;
-    return 0;
+    return record ? checked_add(list->checked, cell, old, new, words[verdict], ledger_here(list->ledger), failure) : 0;
 }
 
-int check_cells(const struct job_list *list, size_t sample, uint64_t seed, FILE *out, size_t *moved,
+int check_cells(const struct job_list *list, size_t sample, uint64_t seed, int record, FILE *out, size_t *moved,
                 struct failure *failure)
 {
     size_t count = 0, *number = calloc(list->cells + 1, sizeof *number);
@@ -87,7 +87,7 @@ int check_cells(const struct job_list *list, size_t sample, uint64_t seed, FILE 
     if (status == 0)
         choose(number, count, sample, seed);
     for (size_t k = 0; status == 0 && k < sample; k++)
-        status = check_cell(list, &list->cell[number[k]], out, moved, failure);
+        status = check_cell(list, &list->cell[number[k]], record, out, moved, failure);
     if (status == 0)
         fprintf(out, "%zu of %zu cells computed again, %zu moved\n", sample, count, *moved);
     free(number);

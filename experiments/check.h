@@ -26,8 +26,8 @@ enum verdict verdict_of(const struct record *before, const struct record *again)
 double may_move(const struct record *before);
 
 /* Computes `sample` cells of the list again, chosen by the seed among those that are recalls and there; a line for
-   each. The number of cells that moved, and 0, or -1. */
-int check_cells(const struct job_list *list, size_t sample, uint64_t seed, FILE *out, size_t *moved,
+   each, and with `record` a row of checked.csv. The number of cells that moved, and 0, or -1. */
+int check_cells(const struct job_list *list, size_t sample, uint64_t seed, int record, FILE *out, size_t *moved,
                 struct failure *failure);
 
 #endif

@@ -51,7 +51,12 @@ enum freshness cell_freshness(const struct job_list *list, const struct cell *ce
     ledger_made(list->ledger, key, &found);
     if (made != NULL)
         *made = found;
-    return freshness_of(&found, cell->spec.kind, list->out, ledger_commit(list->ledger), list->asked);
+    enum freshness fresh =
+        freshness_of(&found, cell->spec.kind, list->out, ledger_here(list->ledger)->commit, list->asked);
+    if (fresh != FRESH && ledger_find(list->ledger, key, NULL) &&
+        checked_same(list->checked, cell, list->ledger, list->out, list->asked) >= ENOUGH_CHECKED)
+        return VOUCHED;
+    return fresh;
 }
 
 /* What cells must share to be filled by one stream of writes. */
@@ -155,7 +160,7 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
     snprintf(list->out, sizeof list->out, "%s", out);
     if (make_folder(list->out, failure) != 0)
         return -1;
-    if (ledger_open(list->out, &list->ledger, failure) != 0) {
+    if (ledger_open(list->out, &list->ledger, failure) != 0 || checked_open(list->out, &list->checked, failure) != 0) {
         job_list_free(list);
         return -1;
     }
@@ -183,6 +188,7 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
 void job_list_free(struct job_list *list)
 {
     ledger_free(list->ledger);
+    checked_free(list->checked);
     free(list->cell);
     free(list->job);
     free(list->asked);
@@ -204,7 +210,7 @@ static void announce(const struct job_list *list, const struct cell *cell, const
 static int is_there(const struct job_list *list, const struct cell *cell)
 {
     return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || figure_there(list, cell)) &&
-           (!list->again || cell_freshness(list, cell, NULL) == FRESH);
+           (!list->again || cell_freshness(list, cell, NULL) <= VOUCHED);
 }
 
 static int run_recall(const struct cell *cell, struct stream *stream, struct record *record, struct failure *failure)

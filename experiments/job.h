@@ -6,8 +6,7 @@
 #ifndef EXPERIMENTS_JOB_H
 #define EXPERIMENTS_JOB_H
 
-#include "ledger.h"
-#include "plan.h"
+#include "checked.h"
 
 struct job {
     size_t first, count; /* its cells */
@@ -26,6 +25,7 @@ struct job_list {
     int verbose;  /* a line on stderr for every cell */
     int again;    /* cells that are not fresh are computed once more */
     struct freshness_cache *asked;
+    struct checked *checked;
 };
 
 int job_list_create(const struct plan *plan, const char *out, const char *data_dir, struct job_list *list,

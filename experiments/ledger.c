@@ -138,9 +138,9 @@ void ledger_made_by(struct ledger *l, const char *commit)
     made_here(commit, &l->here);
 }
 
-const char *ledger_commit(const struct ledger *l)
+const struct made *ledger_here(const struct ledger *l)
 {
-    return l->here.commit;
+    return &l->here;
 }
 
 /* ---- reading */

@@ -27,7 +27,7 @@ int ledger_made(const struct ledger *ledger, const char *key, struct made *made)
 
 /* Rows are added as made here and today by a program of that commit; before this call, as if nothing were known. */
 void ledger_made_by(struct ledger *ledger, const char *commit);
-const char *ledger_commit(const struct ledger *ledger);
+const struct made *ledger_here(const struct ledger *ledger);
 
 /* Adds a row, on the disk when this returns 0. NaN is no number. */
 int ledger_add(struct ledger *ledger, const char *key, const struct record *record, struct failure *failure);

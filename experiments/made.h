@@ -29,8 +29,9 @@ void processor_name(char *name, size_t room);
 
 enum freshness {
     FRESH,
-    STALE,  /* what it depends on has changed since */
-    UNTOLD, /* its commit was not told, had changes besides, or is unknown here */
+    VOUCHED, /* stale or untold, but others of its kind have come out the same since (checked.h) */
+    STALE,   /* what it depends on has changed since */
+    UNTOLD,  /* its commit was not told, had changes besides, or is unknown here */
 };
 
 /* What git was asked already. */

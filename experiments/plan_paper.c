@@ -42,8 +42,7 @@ int plan_sigma(struct plan *p, const char *dataset)
             s.sigma_x = noises[at % 3];
             snprintf(label, sizeof label, "sigma_w %g, sigma_x %g", s.sigma_w, s.sigma_x);
             snprintf(paper, sizeof paper, "%.1f %g", s.sigma_w, s.sigma_x);
-            add_as_paper(t, label, s, "sigma", paper);
-            add_row(t, label, s, "sigma", paper);
+            add_both(t, label, s, "sigma", paper);
         }
     }
     return 0;
@@ -62,8 +61,7 @@ int plan_forget(struct plan *p, const char *dataset)
             struct method_spec s = network_of(METHOD_BAYESPCN, z->wide, 3);
             snprintf(label, sizeof label, "beta %g", betas[b]);
             s = betas[b] > 0 ? forgetting(s, z, betas[b]) : s;
-            add_as_paper(t, label, s, "", "");
-            add_row(t, label, s, "", "");
+            add_both(t, label, s, "", "");
         }
     }
     return 0;
@@ -147,8 +145,7 @@ int plan_metric(struct plan *p, const char *dataset)
     papers.rate = HIGH_NOISE_PAPER_RATE;
     add_row(t, "mhn (the paper's dot)", papers, "", "");
     add_row(t, "mhn", euclidean, "", "");
-    add_as_paper(t, "bayespcn", memory, "", "");
-    add_row(t, "bayespcn", memory, "", "");
+    add_both(t, "bayespcn", memory, "", "");
     return 0;
 }
 

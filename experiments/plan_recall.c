@@ -88,7 +88,7 @@ int plan_recall(struct plan *p, const char *dataset)
             small.rounds = 15;
             add_row(t, label, small, "recall", "BayesPCN");
         }
-        add_both(t, "bayespcn", memory, "recall", "BayesPCN");
+        add_all_three(t, "bayespcn", memory, "recall", "BayesPCN");
         if (k == 0)
             add_row(t, "bayespcn, against paper L4 GELU", memory, "depth", "BayesPCN L4");
         add_both(t, "bayespcn+forget", forgetting(memory, z, 0.001), "recall", "BayesPCN (forget)");
@@ -105,7 +105,7 @@ int plan_high_noise(struct plan *p, const char *dataset)
         if (t == NULL)
             return -1;
         add_simple(t, "high-noise", HIGH_NOISE_RATE, HIGH_NOISE_PAPER_RATE);
-        add_both(t, "bayespcn", network_of(METHOD_BAYESPCN, z->narrow, 3), "high-noise", "BayesPCN");
+        add_all_three(t, "bayespcn", network_of(METHOD_BAYESPCN, z->narrow, 3), "high-noise", "BayesPCN");
     }
     return 0;
 }
@@ -128,8 +128,7 @@ int plan_search(struct plan *p, const char *dataset)
             s.particles = at % 2 ? 4 : 1;
             snprintf(label, sizeof label, "%zux3 %s, N = %zu", s.hidden[0], bpcn_activation_name(s.activation),
                      s.particles);
-            add_as_paper(t, label, s, "recall", "BayesPCN");
-            add_row(t, label, s, "recall", "BayesPCN");
+            add_both(t, label, s, "recall", "BayesPCN");
         }
     }
     return 0;

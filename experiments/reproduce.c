@@ -36,6 +36,8 @@ const char *reproduce_usage(void)
            "                        not say how old they are\n"
            "  --check               compute some of the cells there are again, say how far they moved, and\n"
            "                        write nothing; status 1 when one moved by more than rounding does\n"
+           "  --record              with --check: add what was found to DIR/checked.csv; cells older than the code\n"
+           "                        are vouched for by five or more of their kind that came out the same\n"
            "  --sample K            how many of them; default 5\n"
            "  --seed S              which of them; default 0\n"
            "  --verbose             a line on stderr for every cell; default on a terminal\n"
@@ -59,6 +61,7 @@ enum {
     OPT_ROWS,
     OPT_STALE,
     OPT_CHECK,
+    OPT_RECORD,
     OPT_SAMPLE,
     OPT_SEED,
     OPT_VERBOSE,
@@ -78,6 +81,7 @@ static const struct option options[] = {{"tier", required_argument, NULL, OPT_TI
                                         {"rows", required_argument, NULL, OPT_ROWS},
                                         {"stale", no_argument, NULL, OPT_STALE},
                                         {"check", no_argument, NULL, OPT_CHECK},
+                                        {"record", no_argument, NULL, OPT_RECORD},
                                         {"sample", required_argument, NULL, OPT_SAMPLE},
                                         {"seed", required_argument, NULL, OPT_SEED},
                                         {"verbose", no_argument, NULL, OPT_VERBOSE},
@@ -144,6 +148,9 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
     case OPT_CHECK:
         r->check = 1;
         return 0;
+    case OPT_RECORD:
+        r->record = 1;
+        return 0;
     case OPT_SAMPLE:
         return positive(text, "--sample", &r->sample, failure);
     case OPT_SEED:
@@ -186,6 +193,8 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
         r->request.experiment = argv[optind];
     if (status == 0 && r->check && (r->report_only || r->again || r->pictures))
         return failed(failure, "--check writes nothing: give it without --report-only, --stale and --pictures");
+    if (status == 0 && r->record && !r->check)
+        return failed(failure, "--record says what --check found: give both");
     return status;
 }
 

@@ -111,8 +111,8 @@ const char *marks_text(void)
     return "▼ is below the paper's figure, ▲ above it, each by more than the two standard deviations together and what "
            "the paper's four digits hide; without a mark it is the same. In place of our deviation stands the standard "
            "error over the queries where there is one seed, and where it is larger and not every image was read. ° is "
-           "stale: of an unknown commit, or "
-           "older than the last change of what it depends on.";
+           "stale: of an unknown commit, or older than the last change of what it depends on, and not vouched for by "
+           "others of its kind that were computed again since.";
 }
 
 const char *const *figure_measures(enum cell_kind kind)

@@ -61,7 +61,7 @@ struct figure figure_of(const struct job_list *list, const struct plan *plan, co
         squares += step * (value - mean);
         errors += query_error(&record);
         sampled |= record_get(&record, "queries") < (double)t->lengths[column];
-        f.stale += cell_freshness(list, &cell, NULL) != FRESH;
+        f.stale += cell_freshness(list, &cell, NULL) > VOUCHED;
     }
     if (f.seeds > 0)
         f.mean = mean;

@@ -11,7 +11,7 @@ enum relation { NOT_COMPARED, SAME, BELOW, ABOVE };
 
 struct figure {
     size_t seeds;           /* cells found; 0: the figure is not there */
-    size_t stale;           /* of them not fresh */
+    size_t stale;           /* of them neither fresh nor vouched for */
     double mean, deviation; /* over the seeds; deviation, of n - 1, is NaN for one seed */
     double spread;          /* the deviation; the standard error over the queries instead where there is one seed,
                                and where it is larger and not every image was read; NaN: neither is known */

@@ -96,6 +96,13 @@ grep -q 'no row is called nobody; there are: identity; nearest' "$work/log" || f
     --datasets cifar10 > "$work/log" || fail "--check: $(cat "$work/log")"
 grep -q 'cells computed again, 0 moved' "$work/log" || fail "--check does not say what it found"
 cmp -s "$work/out/cells.csv" "$work/before" || fail "--check wrote something"
+[ ! -e "$work/out/checked.csv" ] || fail "--check recorded what it found, and was not asked to"
+mkdir -p "$work/checked" && cp "$work/before" "$work/checked/cells.csv"
+"$bpcn" reproduce recall --check --record --sample 6 --rows nearest --longest 16 --limit-queries 4 --out "$work/checked" \
+    --data-dir "$work/data" --datasets cifar10 > /dev/null || fail "--record"
+[ "$(grep -c '^cifar10-nearest.*,nearest,.*,unmoved,' "$work/checked/checked.csv")" = 3 ] || fail "--record does not say what --check found"
+run recall --record > /dev/null 2> "$work/log" && fail "--record without --check was accepted"
+grep -q 'give both' "$work/log" || fail "no sentence for --record without --check"
 awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } /mhn/ { $at["mse"] = 0.3; $at["commit"] = "" } { print }' \
     "$work/before" > "$work/rows/cells.csv"
 "$bpcn" reproduce recall --check --sample 40 --rows 'mhn*' --longest 16 --limit-queries 4 --out "$work/rows" \

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "check.h"
 #include "paper_figures.h"
 #include "reproduce.h"
 
@@ -420,94 +419,6 @@ static void cells_say_how_they_were_made_and_older_ones_nothing(void **state)
     drop_table(l, path);
 }
 
-static void run_git(const char *folder, const char *command)
-{
-    char line[512];
-    snprintf(line, sizeof line,
-             "cd %s && git -c user.name=t -c user.email=t@localhost -c init.defaultBranch=main %s >/dev/null 2>&1",
-             folder, command);
-    assert_int_equal(system(line), 0);
-}
-
-static void note_commit(const char *folder, struct made *made)
-{
-    char line[256];
-    snprintf(line, sizeof line, "git -C %s rev-parse --short=12 HEAD", folder);
-    FILE *from = popen(line, "r");
-    assert_non_null(from);
-    *made = (struct made){0};
-    assert_int_equal(fscanf(from, "%40s", made->commit), 1);
-    assert_int_equal(pclose(from), 0);
-}
-
-/* In a tree of three commits: the first, one of what the memory depends on, one of what nothing does. */
-static void a_cell_is_stale_when_what_it_depends_on_has_changed_since(void **state)
-{
-    char folder[] = "/tmp/bpcn-test-XXXXXX", line[256];
-    struct made first, second, unknown = {.commit = "feedfeedfeed"}, dirty;
-    struct freshness_cache asked = {0};
-    (void)state;
-    if (system("git --version >/dev/null 2>&1") != 0)
-        skip();
-    assert_non_null(mkdtemp(folder));
-    run_git(folder, "init -q");
-    run_git(folder, "commit -q --allow-empty -m 1");
-    note_commit(folder, &first);
-    snprintf(line, sizeof line, "mkdir -p %s/src/infer %s/docs && touch %s/src/infer/adam.c %s/docs/a.md", folder,
-             folder, folder, folder);
-    assert_int_equal(system(line), 0);
-    run_git(folder, "add src");
-    run_git(folder, "commit -q -m 2");
-    note_commit(folder, &second);
-    run_git(folder, "add docs");
-    run_git(folder, "commit -q -m 3");
-    assert_int_equal(freshness_of(&first, METHOD_BAYESPCN, folder, "", &asked), STALE);
-    assert_int_equal(freshness_of(&first, METHOD_GPCN_ONLINE, folder, "", &asked), STALE);
-    assert_int_equal(freshness_of(&first, METHOD_MHN, folder, "", &asked), FRESH);
-    assert_int_equal(freshness_of(&second, METHOD_BAYESPCN, folder, "", &asked), FRESH);
-    assert_int_equal(freshness_of(&unknown, METHOD_BAYESPCN, folder, "", &asked), UNTOLD);
-    assert_int_equal(freshness_of(&unknown, METHOD_BAYESPCN, folder, "feedfeedfeed", &asked), FRESH);
-    dirty = second;
-    strcat(dirty.commit, "+");
-    assert_int_equal(freshness_of(&dirty, METHOD_BAYESPCN, folder, dirty.commit, &asked), UNTOLD);
-    assert_int_equal(freshness_of(&(struct made){0}, METHOD_MHN, folder, "", &asked), UNTOLD);
-    assert_int_equal(freshness_of(&first, METHOD_MHN, "/", "", &(struct freshness_cache){0}), UNTOLD);
-    snprintf(line, sizeof line, "rm -rf %s", folder);
-    assert_int_equal(system(line), 0);
-}
-
-/* ---- cells computed again */
-
-static struct record recalled(double mse, double accuracy, double identity)
-{
-    struct record r = {0};
-    record_set(&r, "queries", 100);
-    record_set(&r, "mse", mse);
-    record_set(&r, "mse_max", 0.1);
-    record_set(&r, "accuracy", accuracy);
-    record_set(&r, "identity_mse", identity);
-    return r;
-}
-
-/* 100 queries of at most 0.1: three may go elsewhere, 0.003 together, but not more than a quarter of the mean. */
-static void a_cell_has_moved_beyond_what_rounding_explains(void **state)
-{
-    static const struct {
-        double mse, accuracy, identity;
-        enum verdict want;
-    } again[] = {{0.04, 0.5, 1, UNMOVED},          {0.043, 0.5, 1, ROUNDED},   {0.0431, 0.5, 1, MOVED},
-                 {0.0369, 0.5, 1, MOVED},          {0.0401, 0.53, 1, ROUNDED}, {0.0401, 0.54, 1, MOVED},
-                 {0.04, 0.5, 1.00001, OTHER_DATA}, {NAN, 0.5, 1, MOVED}};
-    struct record before = recalled(0.04, 0.5, 1), small = recalled(0.0001, 1, 1);
-    (void)state;
-    for (size_t k = 0; k < sizeof again / sizeof again[0]; k++) {
-        struct record r = recalled(again[k].mse, again[k].accuracy, again[k].identity);
-        assert_int_equal(verdict_of(&before, &r), again[k].want);
-    }
-    struct record third = recalled(0.00014, 1, 1);
-    assert_int_equal(verdict_of(&small, &third), MOVED);
-}
-
 /* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN offline some, for the
    first; the paper's minimiser fewer; the rest all of them, for every seed. */
 static void slow_rows_are_cut_down_and_no_others(void **state)
@@ -555,8 +466,6 @@ int main(void)
         cmocka_unit_test(shared_cells_are_listed_once),
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
         cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
-        cmocka_unit_test(a_cell_is_stale_when_what_it_depends_on_has_changed_since),
-        cmocka_unit_test(a_cell_has_moved_beyond_what_rounding_explains),
         cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
