@@ -3,6 +3,7 @@
 
 #include "parts.h"
 #include "progress.h"
+#include "scramble.h"
 #include "verdict.h"
 
 #include <math.h>
@@ -292,13 +293,6 @@ bpcn_status memfile_typicality(const struct memfile *file, const float *x, const
         status = bpcn_memory_typicality(memory, log_density, n, typicality);
     free(log_density);
     return noted(file, status);
-}
-
-static uint64_t scrambled(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
 }
 
 /* Each row from a file drawn by its rows. */

@@ -1,6 +1,8 @@
 /* Masks, hidden parts and noise. */
 #include "query.h"
 
+#include "scramble.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,10 +180,7 @@ void query_close(struct query_maker *q)
 
 static uint64_t scramble(uint64_t x)
 {
-    x += 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
+    return scrambled(x + SCRAMBLE_STEP);
 }
 
 static double uniform(const struct query_maker *q, uint64_t place, uint64_t which)

@@ -1,6 +1,8 @@
 /* Computing committed cells again. */
 #include "check.h"
 
+#include "scramble.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,20 +36,11 @@ enum verdict verdict_of(const struct record *before, const struct record *again)
                : MOVED;
 }
 
-/* Numbers that are all different for different states (Steele, Lea and Flood's SplitMix). */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Puts `sample` of the numbers in front, each as likely as the others. */
 static void choose(size_t *number, size_t count, size_t sample, uint64_t seed)
 {
     for (size_t i = 0; i < sample; i++) {
-        size_t j = i + (size_t)(next_random(&seed) % (count - i)), other = number[i];
+        size_t j = i + (size_t)(scrambled(seed += SCRAMBLE_STEP) % (count - i)), other = number[i];
         number[i] = number[j];
         number[j] = other;
     }

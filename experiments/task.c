@@ -1,6 +1,8 @@
 /* Corruptions and score. */
 #include "task.h"
 
+#include "scramble.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +52,7 @@ int tasks_parse(const char *text, struct task *tasks, size_t *count, struct fail
 
 static uint64_t next_bits(uint64_t *state)
 {
-    uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
+    return scrambled(*state += SCRAMBLE_STEP);
 }
 
 static double next_uniform(uint64_t *state)

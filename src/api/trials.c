@@ -1,6 +1,8 @@
 /* Every few rows some columns are hidden, filled in and compared: the sums of it. */
 #include "bayespcn.h"
 
+#include "scramble.h"
+
 #include <math.h>
 
 enum { EVERY = 8, FIRST = 16, REMEMBERED = 20000 }; /* rows, rows, entries */
@@ -11,10 +13,8 @@ _Static_assert(sizeof(bpcn_trials) == 32, "bpcn_trials has 32 bytes");
 
 static double chance(uint64_t row, size_t column)
 {
-    uint64_t x = (row + 1) * 0x9e3779b97f4a7c15u + (column + 1) * 0xd1b54a32d192ed03u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+    uint64_t x = (row + 1) * SCRAMBLE_STEP + (column + 1) * UINT64_C(0xd1b54a32d192ed03);
+    return (double)(scrambled(x) >> 11) * 0x1p-53;
 }
 
 size_t bpcn_trials_hide(uint64_t row, const size_t *column, const unsigned char *known, size_t dim,

@@ -2,6 +2,8 @@
    from it by Box and Muller. */
 #include "random.h"
 
+#include "scramble.h"
+
 #include <math.h>
 
 struct block {
@@ -32,13 +34,9 @@ static double unit(uint32_t high, uint32_t low)
     return (double)(((uint64_t)high << 21) ^ (low >> 11)) * 0x1p-53;
 }
 
-/* A bijection of 64 bits that leaves no pattern (the finaliser of splitmix64). */
 static uint64_t scramble(uint64_t x)
 {
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
+    return scrambled(x + SCRAMBLE_STEP);
 }
 
 uint64_t stream_id(enum stream_purpose purpose, uint64_t first, uint64_t second)

@@ -2,6 +2,7 @@
 #include "names.h"
 
 #include "alloc.h"
+#include "scramble.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 
@@ -19,13 +20,10 @@ static const double clearly = 2; /* times as far, in squares, is another row */
 
 /* ---- sketches */
 
-/* The bucket of entry j in the low bits, its sign in the highest: a splitmix64 step. */
+/* The bucket of entry j in the low bits, its sign in the highest. */
 static uint64_t place_of(uint64_t j)
 {
-    uint64_t y = (j + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    y = (y ^ y >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    y = (y ^ y >> 27) * UINT64_C(0x94d049bb133111eb);
-    return y ^ y >> 31;
+    return scrambled((j + 1) * SCRAMBLE_STEP);
 }
 
 /* Sums in a fixed order, without products: the same on every machine. */
