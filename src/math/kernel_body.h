@@ -20,10 +20,13 @@ INLINED void OF(tile_of)(size_t rows, size_t lines, size_t count, const real *a,
     for (size_t r = 0; r < rows; r++)
         for (size_t p = 0; p < vectors; p++)
             sum[r][p] = add ? ((const OF(vector) *)(out + r * columns))[p] : (OF(vector)){0};
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
+        for (size_t l = 0; rows == TILE_ROWS && l < lines; l++) /* what comes next, into the second cache */
+            __builtin_prefetch((const void *)((uintptr_t)b + ((lines + l) * apart + k * OF(LINE)) * sizeof *b), 0, 1);
         for (size_t r = 0; r < rows; r++)
             for (size_t p = 0; p < vectors; p++)
                 sum[r][p] += a[k * rows + r] * ((const OF(vector) *)(b + p / PARTS * apart + k * OF(LINE)))[p % PARTS];
+    }
     UNROLLED
     for (size_t r = 0; r < rows; r++)
         for (size_t p = 0; p < vectors; p++)
