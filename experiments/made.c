@@ -78,8 +78,8 @@ void made_here(const char *commit, struct made *m)
 
 /* The protocol, of every method: */
 #define PROTOCOL                                                                                                       \
-    ":/experiments/method.c", ":/experiments/stream.c", ":/experiments/task.c", ":/experiments/dataset.c",             \
-        ":/experiments/tiny_order.c"
+    ":/experiments/method.c", ":/experiments/stream.c", ":/experiments/task.c", ":/experiments/scramble.h",            \
+        ":/experiments/dataset.c", ":/experiments/tiny_order.c"
 
 const char *const *method_paths(enum method_kind kind)
 {

@@ -37,27 +37,45 @@ static void note_commit(const char *folder, struct made *made)
     assert_int_equal(pclose(from), 0);
 }
 
-/* In a tree of three commits: the first, one of what the memory depends on, one of what nothing does. */
-static void a_cell_is_stale_when_what_it_depends_on_has_changed_since(void **state)
+/* A tree of one commit; the test is skipped where there is no git. */
+static void plant(char *folder, struct made *first)
 {
-    char folder[] = "/tmp/bpcn-test-XXXXXX", line[256];
-    struct made first, second, unknown = {.commit = "feedfeedfeed"}, dirty;
-    struct freshness_cache asked = {0};
-    (void)state;
     if (system("git --version >/dev/null 2>&1") != 0)
         skip();
     assert_non_null(mkdtemp(folder));
     run_git(folder, "init -q");
     run_git(folder, "commit -q --allow-empty -m 1");
-    note_commit(folder, &first);
-    snprintf(line, sizeof line, "mkdir -p %s/src/infer %s/docs && touch %s/src/infer/adam.c %s/docs/a.md", folder,
-             folder, folder, folder);
+    note_commit(folder, first);
+}
+
+static void fell(const char *folder)
+{
+    char line[256];
+    snprintf(line, sizeof line, "rm -rf %s", folder);
     assert_int_equal(system(line), 0);
-    run_git(folder, "add src");
-    run_git(folder, "commit -q -m 2");
-    note_commit(folder, &second);
-    run_git(folder, "add docs");
-    run_git(folder, "commit -q -m 3");
+}
+
+/* One commit more, of a new file there. */
+static void grow(const char *folder, const char *place, const char *name, struct made *made)
+{
+    char line[256];
+    snprintf(line, sizeof line, "mkdir -p %s/%s && touch %s/%s/%s", folder, place, folder, place, name);
+    assert_int_equal(system(line), 0);
+    run_git(folder, "add .");
+    run_git(folder, "commit -q -m more");
+    note_commit(folder, made);
+}
+
+/* In a tree of three commits: the first, one of what the memory depends on, one of what nothing does. */
+static void a_cell_is_stale_when_what_it_depends_on_has_changed_since(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX";
+    struct made first, second, third, unknown = {.commit = "feedfeedfeed"}, dirty;
+    struct freshness_cache asked = {0};
+    (void)state;
+    plant(folder, &first);
+    grow(folder, "src/infer", "adam.c", &second);
+    grow(folder, "docs", "a.md", &third);
     assert_int_equal(freshness_of(&first, METHOD_BAYESPCN, folder, "", &asked), STALE);
     assert_int_equal(freshness_of(&first, METHOD_GPCN_ONLINE, folder, "", &asked), STALE);
     assert_int_equal(freshness_of(&first, METHOD_MHN, folder, "", &asked), FRESH);
@@ -69,8 +87,7 @@ static void a_cell_is_stale_when_what_it_depends_on_has_changed_since(void **sta
     assert_int_equal(freshness_of(&dirty, METHOD_BAYESPCN, folder, dirty.commit, &asked), UNTOLD);
     assert_int_equal(freshness_of(&(struct made){0}, METHOD_MHN, folder, "", &asked), UNTOLD);
     assert_int_equal(freshness_of(&first, METHOD_MHN, "/", "", &(struct freshness_cache){0}), UNTOLD);
-    snprintf(line, sizeof line, "rm -rf %s", folder);
-    assert_int_equal(system(line), 0);
+    fell(folder);
 }
 
 /* ---- cells computed again */
@@ -120,16 +137,6 @@ static struct cell cell_of(const struct plan *plan, bpcn_objective objective, bp
     return cell;
 }
 
-static void change_code(const char *folder, const char *name, struct made *made)
-{
-    char line[256];
-    snprintf(line, sizeof line, "mkdir -p %s/src/infer && touch %s/src/infer/%s", folder, folder, name);
-    assert_int_equal(system(line), 0);
-    run_git(folder, "add src");
-    run_git(folder, "commit -q -m change");
-    note_commit(folder, made);
-}
-
 static void check_as(struct job_list *list, const struct cell *cell, const char *word, const struct made *made)
 {
     struct failure failure;
@@ -146,13 +153,8 @@ static void five_of_its_kind_vouch_for_a_stale_cell_unless_one_has_moved(void **
     struct made first, second, third;
     struct record record = recalled(0.04, 0.5, 1);
     (void)state;
-    if (system("git --version >/dev/null 2>&1") != 0)
-        skip();
-    assert_non_null(mkdtemp(folder));
-    run_git(folder, "init -q");
-    run_git(folder, "commit -q --allow-empty -m 1");
-    note_commit(folder, &first);
-    change_code(folder, "adam.c", &second);
+    plant(folder, &first);
+    grow(folder, "src/infer", "adam.c", &second);
     assert_int_equal(plan_create(&request, &plan, &failure), 0);
     assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
     struct cell ours = cell_of(&plan, BPCN_OBJECTIVE_DEFAULT, BPCN_LBFGS, 0),
@@ -179,7 +181,7 @@ static void five_of_its_kind_vouch_for_a_stale_cell_unless_one_has_moved(void **
     assert_int_equal(job_list_create(&plan, folder, NULL, &again, &failure), 0); /* from the file */
     ledger_made_by(again.ledger, second.commit);
     assert_int_equal(cell_freshness(&again, &ours, NULL), VOUCHED);
-    change_code(folder, "lbfgs.c", &third);
+    grow(folder, "src/infer", "lbfgs.c", &third);
     *again.asked = (struct freshness_cache){0};
     ledger_made_by(again.ledger, third.commit);
     assert_int_equal(cell_freshness(&again, &ours, NULL), STALE);
@@ -190,8 +192,7 @@ static void five_of_its_kind_vouch_for_a_stale_cell_unless_one_has_moved(void **
     assert_int_equal(job_list_create(&plan, folder, NULL, &again, &failure), -1);
     assert_non_null(strstr(failure.text, "/checked.csv are not those of this version"));
     plan_free(&plan);
-    snprintf(line, sizeof line, "rm -rf %s", folder);
-    assert_int_equal(system(line), 0);
+    fell(folder);
 }
 
 int main(void)
