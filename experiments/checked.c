@@ -26,8 +26,8 @@ struct checked {
 /* What cells must share to vouch for each other. */
 static void kind_of(const struct cell *c, char *kind)
 {
-    snprintf(kind, KIND_ROOM, "%s%s%s", method_name(c->spec.kind), c->spec.minimizer == BPCN_ADAM ? " adam" : "",
-             c->objective == BPCN_OBJECTIVE_PAPER ? " paper" : "");
+    snprintf(kind, KIND_ROOM, "%s%s%s%s", method_name(c->spec.kind), c->spec.minimizer == BPCN_ADAM ? " adam" : "",
+             c->objective == BPCN_OBJECTIVE_PAPER ? " paper" : "", c->spec.shards > 1 ? " shards" : "");
 }
 
 static int keep(struct checked *c, const char *line, size_t number, struct failure *failure)
