@@ -170,7 +170,9 @@ void stale_text(const struct facts *f, char *text, size_t room)
     if (f->stale > 0)
         say(text, room, " %zu older than the last change of what they depend on.", f->stale);
     if (f->vouched > 0)
-        say(text, room, " %zu are as old, but at least %d of their kind have come out the same since (checked.csv).",
+        say(text, room,
+            " %zu are older than the code or of an unknown commit and vouched for: at least %d of their kind have "
+            "come out the same since (checked.csv).",
             f->vouched, ENOUGH_CHECKED);
 }
 
