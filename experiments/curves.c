@@ -167,7 +167,7 @@ static void by_length(struct drawing *d, size_t panel)
         group_of(t, &t->row[r], group, sizeof group);
         for (size_t c = 0; c < t->columns && group[0] != '\0'; c++) {
             struct figure f = figure_of(d->list, d->plan, t, r, c, t->measure);
-            add_point(&run, c, f.mean, f.deviation);
+            add_point(&run, c, f.mean, f.spread);
             add_point(&paper, c, f.paper, f.paper_deviation);
         }
         snprintf(name, sizeof name, "the paper's %s", t->row[r].paper_row);

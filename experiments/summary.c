@@ -38,10 +38,10 @@ static void compare(const struct plan *plan, const struct table *t, size_t row, 
         f->relation = relation_of(f->mean, f->spread, f->paper, f->paper_deviation);
 }
 
-/* The standard error of a mean over the queries of a cell; NaN when the cell does not tell. */
-static double query_error(const struct record *record)
+/* The standard error of a mean over the queries of a cell; NaN when the cell does not tell, as of all but the error. */
+static double query_error(const struct record *record, const char *measure)
 {
-    return record_get(record, "mse_std") / sqrt(record_get(record, "queries"));
+    return strcmp(measure, "mse") == 0 ? record_get(record, "mse_std") / sqrt(record_get(record, "queries")) : NAN;
 }
 
 struct figure figure_of(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
@@ -59,7 +59,7 @@ struct figure figure_of(const struct job_list *list, const struct plan *plan, co
         double value = record_get(&record, measure), step = value - mean;
         mean += step / (double)++f.seeds;
         squares += step * (value - mean);
-        errors += query_error(&record);
+        errors += query_error(&record, measure);
         sampled |= record_get(&record, "queries") < (double)t->lengths[column];
         f.stale += cell_freshness(list, &cell, NULL) > VOUCHED;
     }

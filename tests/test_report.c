@@ -136,6 +136,7 @@ static void the_queries_tell_the_spread_where_the_seeds_do_not(void **state)
     f = figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse");
     assert_true(isnan(f.deviation) && fabs(f.spread - 0.002) < 1e-12);
     assert_int_equal(f.relation, SAME);
+    assert_true(isnan(figure_of(&p.list, &p.plan, p.table, p.row, 3, "queries").spread)); /* of the error alone */
     put_queries(&p, 0, 0.0357, 0.0064, 1024);
     assert_int_equal(figure_of(&p.list, &p.plan, p.table, p.row, 3, "mse").relation, ABOVE);
     for (size_t seed = 0; seed < 3; seed++) /* every image read, three seeds: theirs alone */
@@ -496,6 +497,22 @@ static void rows_of_one_colour_have_marks_of_their_own(void **state)
     close_place(&p);
 }
 
+static void a_row_of_one_seed_has_bars_of_its_queries(void **state)
+{
+    static char html[65536];
+    struct place p;
+    struct failure failure;
+    (void)state;
+    open_place(&p, 3);
+    put_queries(&p, 0, 0.0357, 0.064, 1024);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(draw_curves(file, &p.list, &p.plan, "recall", "cifar10", &failure), 0);
+    caught(file, html, sizeof html);
+    assert_non_null(strstr(html, "0.03570 ± 0.00200"));
+    close_place(&p);
+}
+
 static void markdown_of_the_folder_becomes_a_page_of_its_own(void **state)
 {
     static char html[4096];
@@ -533,6 +550,7 @@ int main(void)
         cmocka_unit_test(what_the_paper_says_of_forgetting_is_held_against_the_cells),
         cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
         cmocka_unit_test(rows_of_one_colour_have_marks_of_their_own),
+        cmocka_unit_test(a_row_of_one_seed_has_bars_of_its_queries),
         cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
