@@ -212,13 +212,15 @@ static int make_file(const struct say *say, const struct demo *d, const char *pa
 /* Until a signal ends it; what was written to it is gone then. */
 static int serve(const struct say *say, struct demo *d, const char *listen)
 {
-    char folder[] = "/tmp/bpcn-demo-XXXXXX", path[64];
+    const char *place = getenv("TMPDIR") != NULL && *getenv("TMPDIR") != '\0' ? getenv("TMPDIR") : "/tmp";
+    char folder[1024], path[sizeof folder + 16];
     if (cmd_serve == NULL)
         return complain("this bpcn was built without its server: libmicrohttpd and jansson were missing");
     if (load_pictures(d) != 0)
         return 1;
+    snprintf(folder, sizeof folder, "%s/bpcn-demo-XXXXXX", place);
     if (mkdtemp(folder) == NULL)
-        return complain("there is no place for a memory file in /tmp");
+        return complain("there is no place for a memory file in $TMPDIR, or /tmp where that is not set");
     snprintf(path, sizeof path, "%s/demo.mem", folder);
     char examples[sizeof dataset], address[256],
         *argv[] = {"serve", path, "--examples", examples, "--listen", address, NULL};

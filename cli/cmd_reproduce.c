@@ -30,7 +30,8 @@ int cmd_reproduce(int argc, char **argv)
     if (status == 0)
         status = reproduce_prepare(&r, program_commit(), &failure);
     if (status == 0)
-        status = r.check ? check_cells(&r.list, r.sample, r.seed, r.record, stdout, &moved, &failure) : compute(&r, &failure);
+        status = r.check ? check_cells(&r.list, r.sample, r.seed, r.record, stdout, &moved, &failure)
+                         : compute(&r, &failure);
     if (status != 0)
         fprintf(stderr, "bpcn reproduce: %s\n", failure.text);
     reproduce_free(&r);

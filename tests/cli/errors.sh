@@ -72,3 +72,7 @@ law "kernels that do not exist" says 1 "v.mem: BPCN_KERNELS is sse9, but this CP
     env BPCN_KERNELS=sse9 "$BPCN" info v.mem
 law "a number of threads that is none" fails 1 "bpcn info: v.mem: BPCN_THREADS is many, but must be 1 to 1024" \
     env BPCN_THREADS=many "$BPCN" info v.mem
+if [ -d /usr/share/datasets/fashion-mnist ] && bpcn help | grep -q 'serve '; then
+    law "a demo without a place for its memory" says 1 "bpcn demo: there is no place for a memory file in \$TMPDIR" \
+        env TMPDIR="$PWD/nowhere" "$BPCN" demo --serve --listen 127.0.0.1:0
+fi
