@@ -109,9 +109,9 @@ static void put_exception(FILE *file, const struct job_list *list, const struct 
     if (f->paper > 0)
         fprintf(file, " (%+.0f %%)", 100 * (f->mean - f->paper) / f->paper);
     if (f->relation == SAME)
-        fprintf(file, ", within its spread of %.4f and the paper's together", f->spread);
+        fprintf(file, ", within its spread of %.2g and the paper's together", f->spread);
     else if (f->spread > 0)
-        fprintf(file, ", %.1f times its spread of %.4f", fabs(f->mean - f->paper) / f->spread, f->spread);
+        fprintf(file, ", %.1f times its spread of %.2g", fabs(f->mean - f->paper) / f->spread, f->spread);
     fprintf(file, "%s%s\n", reason[0] != '\0' ? ". " : ".", reason);
 }
 

@@ -118,7 +118,7 @@ static size_t adam_queries(const struct plan *p, const struct table *t, const st
 }
 
 /* The paper's objective reads in thirty rounds, and so does GPCN: at the paper's sizes some of the images must do,
-   unless a limit was asked for. GPCN online, the paper's opponent in continual learning, reads them all. */
+   unless a limit was asked for. GPCN online by our minimiser reads them all. */
 static size_t queries_of(const struct plan *p, const struct table *t, const struct row *r)
 {
     int slow = r->objective == BPCN_OBJECTIVE_PAPER || r->spec.kind == METHOD_GPCN_OFFLINE;

@@ -311,8 +311,7 @@ static void html_heading(FILE *file, const struct plan *plan, const struct prove
         "paper's objective with our minimiser, and dashed the paper's own figures. <b>nearest</b> keeps every image. "
         "Figures are mean squared errors on the scale [-1, 1], ± the standard deviation (of n - 1) over seeds; what is "
         "less than 0.00001 is drawn at 0. Bars and bands are deviations, or where there is one seed the standard error "
-        "over "
-        "its queries; every panel has its own range. ",
+        "over its queries; every panel has its own range. ",
         file);
     fputs(marks_text(), file);
     fputs(" Green and amber are those marks on the memory's own rows.</p>\n", file);

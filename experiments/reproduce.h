@@ -13,8 +13,8 @@ struct reproduction {
     int pictures; /* embed the figures' pictures, which show the datasets' images, in the report */
     int verbose;
     int report_only;
-    int check;     /* compute a sample of the cells there are again, and write nothing but, */
-    int record;    /* if so wanted, what was found */
+    int check;     /* compute a sample of the cells there are again and say how far they moved */
+    int record;    /* and add that to checked.csv; else a check writes nothing */
     int again;     /* cells that are not fresh are computed again */
     size_t sample; /* of the check */
     size_t seed;

@@ -341,7 +341,7 @@ static void of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions
     caught(file, text, sizeof text);
     assert_non_null(strstr(text, "- recall, cifar10, white0.2, bayespcn, as the paper does it, 256 images: 0.0120° "
                                  "against 0.0085 ± 0.0002 (+41 %)."));
-    assert_non_null(strstr(text, "0.0437° against 0.0337 ± 0.0007 (+30 %), 2.0 times its spread of 0.0050."));
+    assert_non_null(strstr(text, "0.0437° against 0.0337 ± 0.0007 (+30 %), 2.0 times its spread of 0.005."));
     assert_null(strstr(text, "0.9"));
     assert_null(strstr(text, "- none"));
     close_place(&p);
