@@ -18,7 +18,7 @@ struct gpcn_options gpcn_options_default(void)
                              .rate = 1e-4,
                              .learning = GPCN_ONLINE,
                              .iterations = 4000,
-                             .warm = 20,
+                             .warm = 12,
                              .minimizer = BPCN_LBFGS,
                              .adam_rate = 0.01,
                              .adam_stop = 1e-3,

@@ -23,8 +23,8 @@ struct gpcn_options {
     enum gpcn_learning learning; /* default GPCN_ONLINE */
     size_t iterations;           /* offline: weight steps; default 4000 */
     size_t warm;                 /* offline: minimiser iterations at most per weight step, from the codes of the
-                                    step before; 0: infer afresh every time; default 20. Fewer are not enough:
-                                    with 5, single runs end 50 nats above full inference */
+                                    step before; 0: infer afresh every time; default 12. Fewer are not enough: with
+                                    8, small networks leave the way of full inference within 16 steps */
     bpcn_minimizer minimizer;    /* BPCN_LBFGS (default) or BPCN_ADAM, the paper's */
     double adam_rate, adam_stop; /* default 0.01, 1e-3 */
     size_t adam_steps;           /* default 500 */

@@ -24,7 +24,8 @@ struct inference {
     const struct gpcn *g;
     const double *x;            /* [n x dim] */
     const unsigned char *known; /* [n x dim] or NULL */
-    size_t n, iterations;
+    struct span *span;          /* R_0 and the rows, from row `first` on; NULL: the weights are R_0 */
+    size_t first, n, iterations;
     double *gram;             /* [d1 x d1], or NULL: the plain way */
     double *cross;            /* [n x d1] */
     double *squares;          /* [n] */
@@ -94,8 +95,12 @@ static int prepare_gram(struct inference *f)
         hide(d1, dim, f->known, visible);
         weights = visible;
     }
-    gpcn_matmul_transposed(d1, d1, dim, weights, weights, f->gram);
-    gpcn_matmul_transposed(f->n, d1, dim, f->x, weights, f->cross);
+    if (f->span != NULL)
+        span_products(f->span, f->first, f->n, f->gram, f->cross);
+    else {
+        gpcn_matmul_transposed(d1, d1, dim, weights, weights, f->gram);
+        gpcn_matmul_transposed(f->n, d1, dim, f->x, weights, f->cross);
+    }
     for (size_t i = 0; i < f->n; i++)
         for (size_t j = 0; j < dim; j++)
             if (f->known == NULL || f->known[j])
@@ -231,8 +236,9 @@ static bpcn_status infer_rows(struct inference *f, int started, double *codes, d
 }
 
 /* Adam evaluates all its rows at once, so it gets them a batch at a time. */
-bpcn_status gpcn_infer_within(const struct gpcn *g, const double *x, const unsigned char *known, size_t n, int started,
-                              size_t iterations, double *codes, double *energy, size_t *evaluations)
+bpcn_status gpcn_infer_within(const struct gpcn *g, struct span *span, const double *x, const unsigned char *known,
+                              size_t n, int started, size_t iterations, double *codes, double *energy,
+                              size_t *evaluations)
 {
     size_t dim = g->width[0], code = g->code_dim, piece = g->options.minimizer == BPCN_ADAM ? GPCN_BATCH : n;
     bpcn_status status = BPCN_OK;
@@ -240,6 +246,8 @@ bpcn_status gpcn_infer_within(const struct gpcn *g, const double *x, const unsig
         struct inference f = {.g = g,
                               .x = x + i * dim,
                               .known = known ? known + i * dim : NULL,
+                              .span = span,
+                              .first = i,
                               .n = n - i < piece ? n - i : piece,
                               .iterations = iterations};
         status = infer_rows(&f, started, codes + i * code, energy ? energy + i : NULL, evaluations);
@@ -253,6 +261,6 @@ bpcn_status gpcn_infer(const struct gpcn *g, const double *x, const unsigned cha
                        double *codes, double *energy, size_t *evaluations)
 {
     size_t unused = 0;
-    return gpcn_infer_within(g, x, known, n, started, GPCN_MOST_ITERATIONS, codes, energy,
+    return gpcn_infer_within(g, NULL, x, known, n, started, GPCN_MOST_ITERATIONS, codes, energy,
                              evaluations ? evaluations : &unused);
 }

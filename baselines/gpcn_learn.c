@@ -9,12 +9,16 @@
 #include <string.h>
 
 /* R_l += c z' e for one batch of rows. */
-static void layer_step(struct gpcn *g, size_t l, const double *x, const double *codes, size_t n, double c, double *z,
-                       double *slope, double *error)
+static void layer_step(struct gpcn *g, struct span *span, size_t l, const double *x, const double *codes, size_t n,
+                       double c, double *z, double *slope, double *error)
 {
     size_t above = g->width[l + 1], below = g->width[l];
     for (size_t i = 0; i < n; i++)
         gpcn_activate(g->options.activation, above, codes + i * g->code_dim + g->offset[l + 1], z + i * above, slope);
+    if (l == 0 && span != NULL) {
+        span_step(span, c, z);
+        return;
+    }
     gpcn_matmul(n, above, below, z, g->weights[l], error);
     for (size_t i = 0; i < n; i++) {
         const double *target = l == 0 ? x + i * below : codes + i * g->code_dim + g->offset[l];
@@ -35,7 +39,8 @@ static void top_step(struct gpcn *g, const double *codes, size_t n, double c)
     }
 }
 
-bpcn_status gpcn_apply(struct gpcn *g, const double *x, const double *codes, size_t n)
+/* One weight step for given codes [n x code_dim]; the lowest weights are in the span, if there is one. */
+static bpcn_status apply(struct gpcn *g, struct span *span, const double *x, const double *codes, size_t n)
 {
     size_t widest = g->width[0];
     for (size_t l = 1; l <= g->options.layers; l++)
@@ -44,7 +49,7 @@ bpcn_status gpcn_apply(struct gpcn *g, const double *x, const double *codes, siz
     double c = g->options.rate / ((double)n * g->options.sigma_x * g->options.sigma_x);
     bpcn_status status = z && error ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t l = 0; status == BPCN_OK && l < g->options.layers; l++)
-        layer_step(g, l, x, codes, n, c, z, z + n * widest, error);
+        layer_step(g, span, l, x, codes, n, c, z, z + n * widest, error);
     if (status == BPCN_OK)
         top_step(g, codes, n, c);
     free(z);
@@ -63,7 +68,7 @@ bpcn_status gpcn_step(struct gpcn *g, const double *x, size_t n, const double *s
                              ? gpcn_paper_infer(g, x, n, codes)
                              : gpcn_infer(g, x, NULL, n, starts != NULL, codes, NULL, NULL);
     if (status == BPCN_OK)
-        status = gpcn_apply(g, x, codes, n);
+        status = apply(g, NULL, x, codes, n);
     free(codes);
     return status;
 }
@@ -106,25 +111,44 @@ void gpcn_use_version(struct gpcn *g, size_t version)
         memcpy(g->weights[l], at, entries_of(g, l) * sizeof *at);
 }
 
+/* Weight steps, each from the codes of the step before. */
+static bpcn_status train_within(struct gpcn *g, struct span *span, const double *x, size_t n, double *codes,
+                                double *energy)
+{
+    bpcn_status status = BPCN_OK;
+    for (size_t t = 0; status == BPCN_OK && t < g->options.iterations; t++) {
+        int warm = t > 0 && g->options.warm > 0;
+        size_t evaluations = 0, iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS;
+        status = gpcn_infer_within(g, span, x, NULL, n, warm, iterations, codes, energy, &evaluations);
+        if (status == BPCN_OK)
+            status = apply(g, span, x, codes, n);
+        int save = g->options.checkpoint > 0 && (t + 1) % g->options.checkpoint == 0;
+        if (span != NULL && (save || t + 1 == g->options.iterations))
+            span_weights(span, g->weights[0]);
+        if (status == BPCN_OK && save)
+            status = save_version(g);
+    }
+    return status;
+}
+
 bpcn_status gpcn_train(struct gpcn *g, const double *x, size_t n, double *mean_energy)
 {
     double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
     bpcn_status status = codes && energy ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
-    g->versions = 0;
-    for (size_t t = 0; status == BPCN_OK && t < g->options.iterations; t++) {
-        int warm = t > 0 && g->options.warm > 0;
-        size_t evaluations = 0, iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS;
-        status = gpcn_infer_within(g, x, NULL, n, warm, iterations, codes, energy, &evaluations);
-        if (status == BPCN_OK)
-            status = gpcn_apply(g, x, codes, n);
-        if (status == BPCN_OK && g->options.checkpoint > 0 && (t + 1) % g->options.checkpoint == 0)
-            status = save_version(g);
+    struct span *span = NULL; /* of more items than entries there is nothing to gain */
+    if (status == BPCN_OK && n <= g->width[0]) {
+        span = span_create(g->width[1], g->width[0], g->weights[0], n, x);
+        status = span ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     }
+    g->versions = 0;
+    if (status == BPCN_OK)
+        status = train_within(g, span, x, n, codes, energy);
     if (status == BPCN_OK && mean_energy != NULL) {
         *mean_energy = 0;
         for (size_t i = 0; i < n; i++)
             *mean_energy += energy[i] / (double)n;
     }
+    span_free(span);
     free(codes);
     free(energy);
     return status;

@@ -3,6 +3,7 @@
 #define BASELINES_GPCN_STATE_H
 
 #include "gpcn.h"
+#include "gpcn_span.h"
 
 struct gpcn {
     struct gpcn_options options;
@@ -21,11 +22,13 @@ struct gpcn {
 };
 
 /* The most iterations of one inference. */
-enum { GPCN_MOST_ITERATIONS = 500, GPCN_BATCH = 128 };
+enum { GPCN_MOST_ITERATIONS = 500, GPCN_BATCH = 32 };
 
-/* gpcn_infer with a limit on the minimiser's iterations. */
-bpcn_status gpcn_infer_within(const struct gpcn *g, const double *x, const unsigned char *known, size_t n, int started,
-                              size_t iterations, double *codes, double *energy, size_t *evaluations);
+/* gpcn_infer with a limit on the minimiser's iterations; span: the lowest weights and these rows, all of them known, or
+   NULL. */
+bpcn_status gpcn_infer_within(const struct gpcn *g, struct span *span, const double *x, const unsigned char *known,
+                              size_t n, int started, size_t iterations, double *codes, double *energy,
+                              size_t *evaluations);
 
 /* The paper's inference (gpcn_paper.c): codes [n x code_dim] of n rows, from starts drawn anew; a read. */
 bpcn_status gpcn_paper_infer(struct gpcn *g, const double *x, size_t n, double *codes);
@@ -33,9 +36,6 @@ bpcn_status gpcn_paper_read(struct gpcn *g, const float *query, const unsigned c
 
 /* Weights drawn from the prior. */
 bpcn_status gpcn_reset(struct gpcn *g);
-
-/* One weight step for given codes [n x code_dim]. */
-bpcn_status gpcn_apply(struct gpcn *g, const double *x, const double *codes, size_t n);
 
 /* out [n x dim] = f(x_1) R_0 */
 bpcn_status gpcn_predict(const struct gpcn *g, const double *codes, size_t n, double *out);

@@ -150,6 +150,43 @@ static void warm_training_reaches_the_energies_of_full_inference(void **state)
     assert_true(warm_mean < full_mean + 8);
 }
 
+/* Training keeps the lowest weights as sums of rows (gpcn_span.h); single steps keep them as they are. Of more items
+   than entries both are plain. Float64, and every inference begins anew, so nothing amplifies rounding. */
+static void training_takes_the_steps_that_single_steps_take(void **state)
+{
+    float x32[3 * DIM * DIM];
+    double x[3 * DIM * DIM];
+    (void)state;
+    fill(x32, 3 * DIM * DIM, 14);
+    for (size_t j = 0; j < 3 * DIM * DIM; j++)
+        x[j] = (double)x32[j];
+    for (size_t n = ITEMS; n <= 3 * DIM; n += 3 * DIM - ITEMS) {
+        struct gpcn_options o = gpcn_options_default();
+        struct gpcn *trained, *stepped;
+        double most = 0;
+        o.dim = DIM;
+        o.layers = 2;
+        o.hidden[0] = 12;
+        o.hidden[1] = 8;
+        o.iterations = 5;
+        o.warm = 0;
+        assert_int_equal(gpcn_create(&o, &trained), BPCN_OK);
+        assert_int_equal(gpcn_create(&o, &stepped), BPCN_OK);
+        assert_int_equal(gpcn_train(trained, x, n, NULL), BPCN_OK);
+        double first = gpcn_weights(stepped, 0)[0];
+        for (size_t t = 0; t < o.iterations; t++)
+            assert_int_equal(gpcn_step(stepped, x, n, NULL), BPCN_OK);
+        for (size_t j = 0; j < 12 * DIM; j++)
+            most = fmax(most, fabs(gpcn_weights(trained, 0)[j] - gpcn_weights(stepped, 0)[j]));
+        for (size_t j = 0; j < 12 * 8; j++)
+            most = fmax(most, fabs(gpcn_weights(trained, 1)[j] - gpcn_weights(stepped, 1)[j]));
+        double moved = fabs(gpcn_weights(stepped, 0)[0] - first);
+        assert_true(most < 1e-9 && moved > 1e-3);
+        gpcn_free(trained);
+        gpcn_free(stepped);
+    }
+}
+
 /* Versions are what shorter trainings end with, to the bit. */
 static void a_version_is_the_network_of_a_shorter_training(void **state)
 {
@@ -355,6 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_mask_common_to_all_rows_changes_no_answer),
         cmocka_unit_test(offline_training_recalls_what_one_step_each_does_not),
         cmocka_unit_test(warm_training_reaches_the_energies_of_full_inference),
+        cmocka_unit_test(training_takes_the_steps_that_single_steps_take),
         cmocka_unit_test(a_version_is_the_network_of_a_shorter_training),
         cmocka_unit_test(the_papers_inference_recalls_what_ours_does),
         cmocka_unit_test(samples_are_the_same_for_the_same_draw),
