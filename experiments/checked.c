@@ -1,7 +1,7 @@
 /* The table of checks: read whole, appended to row by row. */
 #include "checked.h"
 
-#include "formats.h"
+#include "append.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +23,12 @@ struct checked {
     struct check_row *row;
 };
 
-/* What cells must share to vouch for each other. */
+/* What cells must share to vouch for each other. Samples are no reads, and reads say nothing about them. */
 static void kind_of(const struct cell *c, char *kind)
 {
-    snprintf(kind, KIND_ROOM, "%s%s%s%s", method_name(c->spec.kind), c->spec.minimizer == BPCN_ADAM ? " adam" : "",
-             c->objective == BPCN_OBJECTIVE_PAPER ? " paper" : "", c->spec.shards > 1 ? " shards" : "");
+    snprintf(kind, KIND_ROOM, "%s%s%s%s%s", method_name(c->spec.kind), c->spec.minimizer == BPCN_ADAM ? " adam" : "",
+             c->objective == BPCN_OBJECTIVE_PAPER ? " paper" : "", c->spec.shards > 1 ? " shards" : "",
+             c->kind == CELL_SAMPLES ? " samples" : "");
 }
 
 static int keep(struct checked *c, const char *line, size_t number, struct failure *failure)
@@ -60,7 +61,10 @@ static int read_rows(struct checked *c, FILE *file, struct failure *failure)
     char line[ROW_ROOM];
     int status = 0;
     for (size_t number = 1; status == 0 && fgets(line, sizeof line, file) != NULL; number++) {
-        line[strcspn(line, "\n")] = '\0';
+        char *end = strchr(line, '\n');
+        if (end == NULL)
+            break; /* what a killed process left of a row */
+        *end = '\0';
         if (number > 1)
             status = keep(c, line, number, failure);
         else if (strcmp(line, heading) != 0)
@@ -95,22 +99,12 @@ int checked_add(struct checked *c, const struct cell *cell, double before, doubl
                 const struct made *made, struct failure *failure)
 {
     char key[KEY_ROOM], kind[KIND_ROOM], line[ROW_ROOM];
-    fmt_error error;
     cell_key(cell, key, sizeof key);
     kind_of(cell, kind);
     int used = snprintf(line, sizeof line, "%s,%s,%.17g,%.17g,%s", key, kind, before, again, word);
     for (size_t k = 0; k < MADE_FIELDS; k++)
         used += snprintf(line + used, sizeof line - (size_t)used, ",%s", made_field(made, k));
-    if (fmt_check_output(c->path, &error) != FMT_OK)
-        return failed(failure, "%s", error.message);
-    FILE *file = fopen(c->path, "a");
-    int written = file != NULL && (ftell(file) > 0 || fprintf(file, "%s\n", heading) > 0) &&
-                  fprintf(file, "%s\n", line) > 0 && fflush(file) == 0;
-    if (!written)
-        failed(failure, "cannot add a row to %s: %s", c->path, strerror(errno));
-    if (file != NULL)
-        fclose(file);
-    return written ? keep(c, line, c->count + 2, failure) : -1;
+    return append_line(c->path, heading, line, failure) == 0 ? keep(c, line, c->count + 2, failure) : -1;
 }
 
 size_t checked_same(const struct checked *c, const struct cell *cell, const struct ledger *ledger, const char *folder,

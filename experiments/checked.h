@@ -22,8 +22,8 @@ void checked_free(struct checked *checked);
 int checked_add(struct checked *checked, const struct cell *cell, double before, double again, const char *word,
                 const struct made *made, struct failure *failure);
 
-/* How many cells of the same kind (method, minimiser, objective, and whether in shards) have come out the same by code
-   that is still today's; 0 when one has moved and was not computed anew since. folder: any of the tree. */
+/* How many cells of the same kind (method, minimiser, objective, whether in shards, whether samples) have come out the
+   same by code that is still today's; 0 when one has moved and was not computed anew since. folder: any of the tree. */
 size_t checked_same(const struct checked *checked, const struct cell *cell, const struct ledger *ledger,
                     const char *folder, struct freshness_cache *cache);
 

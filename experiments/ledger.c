@@ -1,16 +1,13 @@
 /* The table of results: read whole, appended to row by row. */
 #include "ledger.h"
 
-#include "formats.h"
+#include "append.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct ledger {
     char path[1200];
@@ -228,55 +225,11 @@ static int make_row(const char *key, const struct record *record, const struct m
     return known == record->count ? 0 : failed(failure, "the table of results lacks a column for a number of %s", key);
 }
 
-/* Where the last whole line ends; -1 when that cannot be told. */
-static off_t end_of_rows(int file)
-{
-    struct stat about;
-    char last = '\0';
-    off_t end = fstat(file, &about) == 0 ? about.st_size : -1;
-    while (end > 0 && pread(file, &last, 1, end - 1) == 1 && last != '\n')
-        end--;
-    return end > 0 && last != '\n' ? -1 : end;
-}
-
-/* One write, and it is undone when it stops half-way. What a killed process left of a row goes first. */
-static int append(int file, const char *line)
-{
-    char text[2 * ROW_ROOM] = "";
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    while (fcntl(file, F_SETLKW, &whole) != 0)
-        if (errno != EINTR)
-            return -1;
-    off_t end = end_of_rows(file);
-    if (end < 0 || ftruncate(file, end) != 0)
-        return -1;
-    if (end == 0) {
-        heading(text, sizeof text);
-        strcat(text, "\n");
-    }
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", line);
-    ssize_t length = (ssize_t)strlen(text), done = write(file, text, (size_t)length);
-    if (done == length && fsync(file) == 0)
-        return 0;
-    int reason = done < 0 || done == length ? errno : ENOSPC;
-    if (ftruncate(file, end) == 0)
-        errno = reason;
-    return -1;
-}
-
 int ledger_add(struct ledger *l, const char *key, const struct record *record, struct failure *failure)
 {
-    char line[ROW_ROOM];
-    if (make_row(key, record, &l->here, line, failure) != 0)
+    char first[ROW_ROOM], line[ROW_ROOM];
+    heading(first, sizeof first);
+    if (make_row(key, record, &l->here, line, failure) != 0 || append_line(l->path, first, line, failure) != 0)
         return -1;
-    fmt_error error;
-    if (fmt_check_output(l->path, &error) != FMT_OK)
-        return failed(failure, "%s", error.message);
-    int file = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int status = file >= 0 && append(file, line) == 0 ? 0 : -1;
-    if (status != 0)
-        failed(failure, "cannot add a row to %s: %s", l->path, strerror(errno));
-    if (file >= 0)
-        close(file);
-    return status == 0 ? keep(l, line, failure) : -1;
+    return keep(l, line, failure);
 }

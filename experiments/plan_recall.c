@@ -23,19 +23,15 @@ static void add_simple(struct table *t, const char *paper_table, double rate, do
 /* GPCN in the shapes and by the minimisers that serve it: labels say which. */
 static void add_gpcn(struct table *t, const struct sizes *z)
 {
-    struct method_spec offline = network_of(METHOD_GPCN_OFFLINE, z->narrow, 3), best;
+    struct method_spec offline = network_of(METHOD_GPCN_OFFLINE, z->narrow, 3);
     struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3);
     char label[64];
-    offline.iterations = z->offline_iterations;
-    best = offline;
-    best.activation = BPCN_RELU;
-    best.iterations = z->best_iterations;
-    best.checkpoint = z->best_every;
+    offline.activation = BPCN_RELU;
+    offline.iterations = z->best_iterations;
+    offline.checkpoint = z->best_every;
     online.minimizer = BPCN_ADAM;
     snprintf(label, sizeof label, "gpcn offline, %zux3 relu, best version", z->narrow);
-    add_row(t, label, best, "recall", "GPCN (offline)");
-    snprintf(label, sizeof label, "gpcn offline, %zux3 gelu, the last", z->narrow);
-    add_row(t, label, offline, "recall", "GPCN (offline)")->most = z->offline_most;
+    add_row(t, label, offline, "recall", "GPCN (offline)");
     snprintf(label, sizeof label, "gpcn online, %zux3, as the paper does it", z->wide);
     add_row(t, label, online, "recall", "GPCN (online)");
     snprintf(label, sizeof label, "gpcn online, %zux3, our minimiser", z->narrow);

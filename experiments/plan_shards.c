@@ -18,6 +18,22 @@ static size_t bytes_of(size_t width, size_t dim)
     return bytes;
 }
 
+/* The latest images within the bytes of a memory of that width, as they are and as octets. The budget is of whole
+   images: when the library keeps a few bytes more, its cells are still the same. */
+static void add_nearest(struct table *t, size_t width, size_t dim)
+{
+    size_t bytes = bytes_of(width, dim);
+    for (int octets = 0; octets < 2; octets++) {
+        struct method_spec nearest = network_of(METHOD_NEAREST, 1, 1);
+        size_t image = dim * (octets ? 1 : sizeof(float));
+        char label[64];
+        nearest.store_bytes = octets;
+        nearest.budget = (bytes > image ? bytes / image : 1) * image;
+        snprintf(label, sizeof label, "nearest, %s, %.1f MB", octets ? "uint8" : "float32", (double)bytes / 1e6);
+        add_row(t, label, nearest, "", "");
+    }
+}
+
 int plan_equal_memory(struct plan *p, const char *dataset)
 {
     static const size_t widths[][6] = {[TIER_QUICK] = {16, 32, 48}, [TIER_PAPER] = {32, 64, 128, 256, 512, 1024}};
@@ -29,15 +45,9 @@ int plan_equal_memory(struct plan *p, const char *dataset)
             return -1;
         for (size_t w = 0; w < count; w++) {
             char label[64];
-            struct method_spec nearest = network_of(METHOD_NEAREST, 1, 1);
-            nearest.budget = bytes_of(widths[p->tier][w], dim);
             snprintf(label, sizeof label, "bayespcn, width %zu", widths[p->tier][w]);
             add_row(t, label, network_of(METHOD_BAYESPCN, widths[p->tier][w], 3), "", "");
-            snprintf(label, sizeof label, "nearest, float32, %.1f MB", (double)nearest.budget / 1e6);
-            add_row(t, label, nearest, "", "");
-            nearest.store_bytes = 1;
-            snprintf(label, sizeof label, "nearest, uint8, %.1f MB", (double)nearest.budget / 1e6);
-            add_row(t, label, nearest, "", "");
+            add_nearest(t, widths[p->tier][w], dim);
         }
     }
     return 0;
@@ -67,19 +77,6 @@ static void add_shards(struct table *t, enum tier tier, size_t length)
         }
 }
 
-/* The widest that is full four times over, as one network, and as many bytes of images. */
-static void add_equal_bytes(struct table *t, size_t length, size_t dim)
-{
-    struct method_spec nearest = network_of(METHOD_NEAREST, 1, 1);
-    char label[64];
-    nearest.budget = bytes_of(length / 4, dim);
-    snprintf(label, sizeof label, "nearest, float32, %.1f MB", (double)nearest.budget / 1e6);
-    add_row(t, label, nearest, "", "");
-    nearest.store_bytes = 1;
-    snprintf(label, sizeof label, "nearest, uint8, %.1f MB", (double)nearest.budget / 1e6);
-    add_row(t, label, nearest, "", "");
-}
-
 static int plan_shards_by_width(struct plan *p, const char *dataset)
 {
     static const char *const tasks[] = {"white0.2", "drop0.25", "mask0.25", "drop0.75", "mask0.75"};
@@ -93,7 +90,8 @@ static int plan_shards_by_width(struct plan *p, const char *dataset)
         add_row(t, "nearest", network_of(METHOD_NEAREST, 1, 1), "", "");
         if (k < 3) /* as in recall; what little is left of an image wants a slower rate, and hours at this length */
             add_row(t, "mhn", network_of(METHOD_MHN, 1, 1), "", "");
-        add_equal_bytes(t, z->sequence, strcmp(dataset, "tiny-imagenet") == 0 ? 12288 : 3072);
+        /* as many bytes as one network of the widest that is full four times over */
+        add_nearest(t, z->sequence / 4, strcmp(dataset, "tiny-imagenet") == 0 ? 12288 : 3072);
         add_shards(t, p->tier, z->sequence);
     }
     return 0;

@@ -159,11 +159,13 @@ static void five_of_its_kind_vouch_for_a_stale_cell_unless_one_has_moved(void **
     assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
     struct cell ours = cell_of(&plan, BPCN_OBJECTIVE_DEFAULT, BPCN_LBFGS, 0),
                 other = cell_of(&plan, BPCN_OBJECTIVE_DEFAULT, BPCN_LBFGS, 1),
-                papers = cell_of(&plan, BPCN_OBJECTIVE_PAPER, BPCN_ADAM, 0);
+                papers = cell_of(&plan, BPCN_OBJECTIVE_PAPER, BPCN_ADAM, 0), samples = ours;
+    samples.kind = CELL_SAMPLES;
     ledger_made_by(list.ledger, first.commit);
     assert_int_equal(cell_save(&list, &ours, &record, &failure), 0);
     assert_int_equal(cell_save(&list, &other, &record, &failure), 0);
     assert_int_equal(cell_save(&list, &papers, &record, &failure), 0);
+    assert_int_equal(cell_save(&list, &samples, &record, &failure), 0);
     ledger_made_by(list.ledger, second.commit);
     assert_int_equal(cell_freshness(&list, &ours, NULL), STALE);
     for (int k = 0; k < 4; k++)
@@ -173,6 +175,7 @@ static void five_of_its_kind_vouch_for_a_stale_cell_unless_one_has_moved(void **
     check_as(&list, &other, "unmoved", &second);
     assert_int_equal(cell_freshness(&list, &ours, NULL), VOUCHED);
     assert_int_equal(cell_freshness(&list, &papers, NULL), STALE);
+    assert_int_equal(cell_freshness(&list, &samples, NULL), STALE);
     check_as(&list, &other, "MOVED", &second);
     assert_int_equal(cell_freshness(&list, &ours, NULL), STALE);
     assert_int_equal(cell_save(&list, &other, &record, &failure), 0); /* what moved is computed anew */
@@ -185,6 +188,13 @@ static void five_of_its_kind_vouch_for_a_stale_cell_unless_one_has_moved(void **
     *again.asked = (struct freshness_cache){0};
     ledger_made_by(again.ledger, third.commit);
     assert_int_equal(cell_freshness(&again, &ours, NULL), STALE);
+    snprintf(line, sizeof line, "printf torn,bayes >> %s/checked.csv", folder); /* by a process that was killed */
+    assert_int_equal(system(line), 0);
+    job_list_free(&again);
+    assert_int_equal(job_list_create(&plan, folder, NULL, &again, &failure), 0);
+    check_as(&again, &other, "unmoved", &third);
+    snprintf(line, sizeof line, "awk -F, 'NF != 9 || /torn/ { exit 1 } END { exit NR != 9 }' %s/checked.csv", folder);
+    assert_int_equal(system(line), 0);
     job_list_free(&again);
     job_list_free(&list);
     snprintf(line, sizeof line, "echo nonsense > %s/checked.csv", folder);
