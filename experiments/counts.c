@@ -104,15 +104,14 @@ static void put_exception(FILE *file, const struct job_list *list, const struct 
     figure_text(f, ours, sizeof ours);
     paper_text(f, paper, sizeof paper);
     reason_text(list, plan, t, row, column, reason, sizeof reason);
-    fprintf(file, "- %s, %s, %s, %zu images: %s against %s", t->experiment, t->title, t->row[row].label,
-            t->lengths[column], ours, paper);
+    fprintf(file, "| %s, %s, %s | %zu | %s | %s |", t->experiment, t->title, t->row[row].label, t->lengths[column],
+            ours, paper);
     if (f->paper > 0)
-        fprintf(file, " (%+.0f %%)", 100 * (f->mean - f->paper) / f->paper);
-    if (f->relation == SAME)
-        fprintf(file, ", within its spread of %.2g and the paper's together", f->spread);
-    else if (f->spread > 0)
-        fprintf(file, ", %.1f times its spread of %.2g", fabs(f->mean - f->paper) / f->spread, f->spread);
-    fprintf(file, "%s%s\n", reason[0] != '\0' ? ". " : ".", reason);
+        fprintf(file, " %+.0f %%", 100 * (f->mean - f->paper) / f->paper);
+    fputs(" |", file);
+    if (f->spread > 0)
+        fprintf(file, " %.1f", fabs(f->mean - f->paper) / f->spread);
+    fprintf(file, " |%s%s |\n", reason[0] != '\0' ? " " : "", reason);
 }
 
 /* Counts; and where there is a file, writes those that do not agree. */
@@ -133,6 +132,8 @@ static struct agreement count_agreement(FILE *file, const struct job_list *list,
                 n.planned++;
                 n.there += f.seeds > 0;
                 n.agree += (size_t)agree;
+                if (f.seeds > 0 && !agree)
+                    n.other[f.relation]++;
                 if (file != NULL && f.seeds > 0 && !agree)
                     put_exception(file, list, plan, t, at, c, &f);
             }
@@ -166,6 +167,27 @@ static void put_sum(FILE *file, struct agreement n)
     put_agreement(file, n);
 }
 
+static void add_agreement(struct agreement *sum, const struct agreement *n)
+{
+    sum->planned += n->planned;
+    sum->there += n->there;
+    sum->agree += n->agree;
+    for (enum relation k = NOT_COMPARED; k <= ABOVE; k++)
+        sum->other[k] += n->other[k];
+}
+
+/* How those that do not agree lie. */
+static void put_others(FILE *file, const struct agreement *sum)
+{
+    struct agreement all = {0};
+    for (size_t m = 0; m < PAPER_METHODS; m++)
+        add_agreement(&all, &sum[m]);
+    fprintf(file,
+            "\n%zu do not agree: %zu are no further from the paper's figure than the spread of both, %zu are below "
+            "it and %zu above.\n",
+            all.there - all.agree, all.other[SAME] + all.other[NOT_COMPARED], all.other[BELOW], all.other[ABOVE]);
+}
+
 static void counts_table(FILE *file, const struct job_list *list, const struct plan *plan)
 {
     const char *const *names = plan_experiments();
@@ -183,7 +205,7 @@ static void counts_table(FILE *file, const struct job_list *list, const struct p
                     n.figures_planned, n.figures_planned - n.figures, n.cells, n.cells_planned);
             for (size_t m = 0; m < PAPER_METHODS; m++) {
                 struct agreement a = agreement_of(list, plan, names[e], plan_datasets[d], (enum method_of_paper)m);
-                sum[m] = (struct agreement){sum[m].planned + a.planned, sum[m].there + a.there, sum[m].agree + a.agree};
+                add_agreement(&sum[m], &a);
                 put_agreement(file, a);
             }
             fputc('\n', file);
@@ -192,27 +214,29 @@ static void counts_table(FILE *file, const struct job_list *list, const struct p
     for (size_t m = 0; m < PAPER_METHODS; m++)
         put_sum(file, sum[m]);
     fputc('\n', file);
+    put_others(file, sum);
 }
 
 void counts_markdown(FILE *file, const struct job_list *list, const struct plan *plan)
 {
-    const char *const *names = plan_experiments();
-    size_t others = 0;
     fputs("\nHow many figures there are of those planned, and of the paper's figures that a row of its own method is "
           "beside, how many agree: within 10 % or two of the paper's deviations, with the same four digits, or within "
           "one unit of the last where the paper has 0.0000 or 0.0001. Of several rows for one figure the one with the "
           "least error counts, as the paper takes the best of its models.\n",
           file);
     counts_table(file, list, plan);
-    fputs("\nThose that do not agree:\n\n", file);
+}
+
+void exceptions_markdown(FILE *file, const struct job_list *list, const struct plan *plan)
+{
+    const char *const *names = plan_experiments();
+    fputs("\n| figure | images | ours | the paper's | apart | in spreads of ours | measured there |\n"
+          "|---|---|---|---|---|---|---|\n",
+          file);
     for (size_t m = 0; m < PAPER_METHODS; m++)
         for (size_t e = 0; names[e] != NULL; e++)
-            for (size_t d = 0; d < PLAN_DATASETS; d++) {
-                struct agreement a =
-                    count_agreement(file, list, plan, names[e], plan_datasets[d], (enum method_of_paper)m);
-                others += a.there - a.agree;
-            }
-    fputs(others == 0 ? "- none.\n" : "", file);
+            for (size_t d = 0; d < PLAN_DATASETS; d++)
+                count_agreement(file, list, plan, names[e], plan_datasets[d], (enum method_of_paper)m);
 }
 
 /* ---- into the folder's own page */
@@ -231,6 +255,7 @@ static int copy_around(FILE *in, FILE *out, const struct job_list *list, const s
         if (strcmp(line, "<!-- counted -->\n") == 0) {
             found = inside = 1;
             counts_markdown(out, list, plan);
+            exceptions_markdown(out, list, plan);
         }
     }
     free(line);

@@ -25,12 +25,16 @@ enum method_of_paper { PAPER_BAYESPCN, PAPER_GPCN_OFFLINE, PAPER_GPCN_ONLINE, PA
    with the least error counts, as the paper takes the best of its models. */
 struct agreement {
     size_t planned, there, agree;
+    size_t other[ABOVE + 1]; /* [relation] of those that are there and do not agree */
 };
 struct agreement agreement_of(const struct job_list *list, const struct plan *plan, const char *experiment,
                               const char *dataset, enum method_of_paper method);
 
-/* Both as tables, and the figures that do not agree, with what was measured there. */
+/* Both as a table. */
 void counts_markdown(FILE *file, const struct job_list *list, const struct plan *plan);
+
+/* The figures that do not agree, with what was measured there. */
+void exceptions_markdown(FILE *file, const struct job_list *list, const struct plan *plan);
 
 /* Puts them into OUT/README.md between the lines "<!-- counted -->" and "<!-- end -->", where it has those. */
 int counts_readme(const struct job_list *list, const struct plan *plan, struct failure *failure);

@@ -357,6 +357,9 @@ int write_report(const struct job_list *list, const struct plan *plan, const str
     if (plan->tier == TIER_PAPER) {
         fputs("<h2 id=counted>What is here, and what agrees with the paper</h2>\n", file);
         from_markdown(file, counts_markdown, list, plan);
+        fputs("<details><summary>Those that do not agree</summary>\n", file);
+        from_markdown(file, exceptions_markdown, list, plan);
+        fputs("</details>\n", file);
         html_counts(file, list, plan);
         html_above(file, list, plan);
     }
