@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int agrees(double ours, double paper, double paper_deviation)
 {
@@ -264,10 +265,11 @@ static int copy_around(FILE *in, FILE *out, const struct job_list *list, const s
 
 int counts_readme(const struct job_list *list, const struct plan *plan, struct failure *failure)
 {
-    char path[2048], fresh[2048];
+    char path[2048], fresh[2048], name[40];
+    snprintf(name, sizeof name, "README.md.%ld", (long)getpid()); /* another may be at it too */
     snprintf(path, sizeof path, "%s/README.md", list->out);
-    snprintf(fresh, sizeof fresh, "%s/README.md.new", list->out);
-    FILE *in = fopen(path, "r"), *out = in != NULL ? open_output(list, "README.md.new", failure) : NULL;
+    snprintf(fresh, sizeof fresh, "%s/%s", list->out, name);
+    FILE *in = fopen(path, "r"), *out = in != NULL ? open_output(list, name, failure) : NULL;
     int status = in == NULL ? 0 : out == NULL ? -1 : 0;
     if (out != NULL) {
         int counted = copy_around(in, out, list, plan) == 0;
