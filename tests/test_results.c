@@ -431,6 +431,7 @@ static void slow_rows_are_cut_down_and_no_others(void **state)
                 {"recall", "bayespcn (paper objective)", 3, COMPARED_QUERIES},
                 {"recall", "bayespcn, as the paper does it", 3, ADAM_QUERIES},
                 {"recall", "gpcn offline, 256x3 relu, best version", 1, COMPARED_QUERIES},
+                {"recall", "gpcn offline, 512x3 relu, best version", 1, COMPARED_QUERIES},
                 {"recall", "gpcn online, 1024x3, as the paper does it", 3, ADAM_QUERIES},
                 {"recall", "gpcn online, 256x3, our minimiser", 3, 0},
                 {"recall", "mhn", 3, 0},
