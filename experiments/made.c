@@ -86,7 +86,8 @@ const char *const *method_paths(enum method_kind kind)
     static const char *const identity[] = {PROTOCOL, ":/baselines/identity.c", NULL};
     static const char *const nearest[] = {PROTOCOL, ":/baselines/nearest.c", ":/baselines/kept.c", NULL};
     static const char *const mhn[] = {PROTOCOL, ":/baselines/mhn.c", ":/baselines/kept.c", NULL};
-    static const char *const gpcn[] = {PROTOCOL, ":(top,glob)baselines/gpcn*", ":/src/math", ":/src/infer", NULL};
+    static const char *const gpcn[] = {
+        PROTOCOL, ":(top,glob)baselines/gpcn*", ":/src/math", ":/src/model", ":/src/infer", ":/src/ops", NULL};
     static const char *const bayespcn[] = {
         PROTOCOL, ":/baselines/memory.c", ":/src/math", ":/src/model", ":/src/infer", ":/src/ops", ":/src/api", NULL};
     switch (kind) {

@@ -87,6 +87,10 @@ static void a_cell_is_stale_when_what_it_depends_on_has_changed_since(void **sta
     assert_int_equal(freshness_of(&dirty, METHOD_BAYESPCN, folder, dirty.commit, &asked), UNTOLD);
     assert_int_equal(freshness_of(&(struct made){0}, METHOD_MHN, folder, "", &asked), UNTOLD);
     assert_int_equal(freshness_of(&first, METHOD_MHN, "/", "", &(struct freshness_cache){0}), UNTOLD);
+    grow(folder, "src/ops", "paper.c", &dirty); /* GPCN as the paper does it reads by the library */
+    asked = (struct freshness_cache){0};
+    assert_int_equal(freshness_of(&third, METHOD_GPCN_ONLINE, folder, "", &asked), STALE);
+    assert_int_equal(freshness_of(&third, METHOD_MHN, folder, "", &asked), FRESH);
     fell(folder);
 }
 
