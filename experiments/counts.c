@@ -133,9 +133,10 @@ static struct agreement count_agreement(FILE *file, const struct job_list *list,
                 n.planned++;
                 n.there += f.seeds > 0;
                 n.agree += (size_t)agree;
-                if (f.seeds > 0 && !agree)
-                    n.other[f.relation]++;
-                if (file != NULL && f.seeds > 0 && !agree)
+                if (f.seeds == 0 || agree)
+                    continue;
+                n.other[f.relation]++;
+                if (file != NULL)
                     put_exception(file, list, plan, t, at, c, &f);
             }
     return n;
@@ -186,7 +187,7 @@ static void put_others(FILE *file, const struct agreement *sum)
     fprintf(file,
             "\n%zu do not agree: %zu are no further from the paper's figure than the spread of both, %zu are below "
             "it and %zu above.\n",
-            all.there - all.agree, all.other[SAME] + all.other[NOT_COMPARED], all.other[BELOW], all.other[ABOVE]);
+            all.there - all.agree, all.other[SAME], all.other[BELOW], all.other[ABOVE]);
 }
 
 static void counts_table(FILE *file, const struct job_list *list, const struct plan *plan)

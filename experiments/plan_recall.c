@@ -32,8 +32,8 @@ static struct row *add_offline(struct table *t, size_t width, size_t iterations,
     return add_row(t, label, offline, "recall", "GPCN (offline)");
 }
 
-/* GPCN in the shapes and by the minimisers that serve it: labels say which. Offline, a unit is needed for every image
-   or two, and the wider networks learn in fewer steps. */
+/* GPCN in the shapes and by the minimisers that serve it: labels say which. Offline, the narrow one is not run
+   beyond as many images as it has units: with those it is at its end already (results/README.md). */
 static void add_gpcn(struct table *t, const struct sizes *z)
 {
     struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3);
