@@ -6,9 +6,36 @@
 #include <string.h>
 
 const struct sizes sizes_of[] = {
-    [TIER_QUICK] = {96, 64, 48, {16, 32, 0, 0}, {8, 16, 0, 0}, 2, 32, 2, 16, 100, 20, 10, 20, 10, 1},
-    [TIER_PAPER] =
-        {1024, 512, 256, {128, 256, 512, 1024}, {16, 32, 64, 128}, 4, 1024, 64, 256, 4000, 4000, 100, 500, 50, 3},
+    [TIER_QUICK] = {.wide = 96,
+                    .middle = 64,
+                    .narrow = 48,
+                    .lengths = {16, 32},
+                    .short_lengths = {8, 16},
+                    .columns = 2,
+                    .sequence = 32,
+                    .forget_every = 2,
+                    .offline_most = 16,
+                    .offline_iterations = 100,
+                    .best_iterations = 20,
+                    .best_every = 10,
+                    .wider_iterations = 20,
+                    .wider_every = 10,
+                    .seeds = 1},
+    [TIER_PAPER] = {.wide = 1024,
+                    .middle = 512,
+                    .narrow = 256,
+                    .lengths = {128, 256, 512, 1024},
+                    .short_lengths = {16, 32, 64, 128},
+                    .columns = 4,
+                    .sequence = 1024,
+                    .forget_every = 64,
+                    .offline_most = 256,
+                    .offline_iterations = 4000,
+                    .best_iterations = 4000,
+                    .best_every = 100,
+                    .wider_iterations = 500,
+                    .wider_every = 50,
+                    .seeds = 3},
 };
 
 const char *const moderate_tasks[] = {"white0.2", "drop0.25", "mask0.25"};
