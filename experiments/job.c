@@ -95,15 +95,38 @@ static void sort_cells(struct job_list *list)
     list->cells = kept;
 }
 
-static int row_wanted(const struct plan *p, const struct row *row)
+static int task_wanted(const struct plan *p, const struct table *t)
 {
-    return p->rows == NULL || fnmatch(p->rows, row->label, 0) == 0;
+    return p->tasks == NULL || fnmatch(p->tasks, t->task.name, 0) == 0;
+}
+
+static int row_wanted(const struct plan *p, const struct table *t, const struct row *row)
+{
+    return task_wanted(p, t) && (p->rows == NULL || fnmatch(p->rows, row->label, 0) == 0);
+}
+
+/* When no task is wanted: what there would be. */
+static int no_tasks(const struct plan *p, struct failure *failure)
+{
+    char names[sizeof failure->text] = "";
+    for (size_t k = 0; k < p->tables; k++) {
+        size_t used = strlen(names);
+        const char *name = p->table[k].task.name;
+        if (name[0] != '\0' && strstr(names, name) == NULL && used + 200 < sizeof names)
+            snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? "; " : "", name);
+    }
+    return failed(failure, "no task is called %s; there are: %s", p->tasks, names);
 }
 
 /* When no row is wanted: what there would be. */
 static int no_rows(const struct plan *p, struct failure *failure)
 {
     char names[sizeof failure->text] = "";
+    int tasks = 0;
+    for (size_t k = 0; k < p->tables; k++)
+        tasks |= task_wanted(p, &p->table[k]);
+    if (!tasks)
+        return no_tasks(p, failure);
     for (size_t k = 0; k < p->tables; k++)
         for (size_t r = 0; r < p->table[k].rows; r++) {
             size_t used = strlen(names);
@@ -127,7 +150,7 @@ static int collect(const struct plan *p, struct job_list *list)
         return -1;
     for (size_t k = 0; k < p->tables; k++)
         for (size_t r = 0; r < p->table[k].rows; r++)
-            for (size_t c = 0; row_wanted(p, &p->table[k].row[r]) && c < p->table[k].columns; c++)
+            for (size_t c = 0; row_wanted(p, &p->table[k], &p->table[k].row[r]) && c < p->table[k].columns; c++)
                 for (size_t seed = 0; seed < p->seeds; seed++)
                     list->cells += (size_t)plan_cell(p, &p->table[k], r, c, seed, &list->cell[list->cells]);
     return 0;
@@ -168,7 +191,7 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
         job_list_free(list);
         return failed(failure, "out of memory for the cells");
     }
-    if (list->cells == 0 && plan->rows != NULL) {
+    if (list->cells == 0 && (plan->rows != NULL || plan->tasks != NULL)) {
         job_list_free(list);
         return no_rows(plan, failure);
     }

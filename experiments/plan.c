@@ -76,6 +76,7 @@ int plan_create(const struct plan_request *r, struct plan *p, struct failure *fa
                        .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds,
                        .limit = r->limit,
                        .rows = r->rows,
+                       .tasks = r->tasks,
                        .best = r->best};
     for (size_t e = 0; status == 0 && e < EXPERIMENTS; e++)
         if (strcmp(r->experiment, "all") == 0 || strcmp(r->experiment, experiments[e].name) == 0) {

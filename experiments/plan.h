@@ -69,6 +69,7 @@ struct plan {
     enum tier tier;
     size_t seeds, limit; /* limit: queries per cell, 0: all */
     const char *rows;    /* a pattern of the rows to be computed, NULL: all */
+    const char *tasks;   /* and of the tasks */
     const struct best_rows *best;
     size_t tables, room;
     struct table *table;
@@ -79,6 +80,7 @@ struct plan_request {
     enum tier tier;
     const char *datasets;         /* comma-separated, NULL: those of the experiment */
     const char *rows;             /* as fnmatch has it, such as "bayespcn*"; NULL: all */
+    const char *tasks;            /* likewise, such as "white*" */
     size_t seeds;                 /* 0: the tier's */
     size_t limit;                 /* queries per cell, 0: all */
     size_t longest;               /* leaves out longer columns, 0: none */

@@ -26,6 +26,7 @@ const char *reproduce_usage(void)
            "                        ~/.local/share/bayespcn\n"
            "  --datasets LIST       only these of cifar10,tiny-imagenet,fashion-mnist\n"
            "  --rows GLOB           compute only the rows of the tables whose names match, such as 'bayespcn*'\n"
+           "  --tasks GLOB          compute only the tasks whose names match, such as 'white*'\n"
            "  --seeds N             default 1 (quick) or 3 (paper)\n"
            "  --longest T           leave out sequences longer than T\n"
            "  --limit-queries N     read back only N images per cell\n"
@@ -59,6 +60,7 @@ enum {
     OPT_PICTURES,
     OPT_REPORT,
     OPT_ROWS,
+    OPT_TASKS,
     OPT_STALE,
     OPT_CHECK,
     OPT_RECORD,
@@ -79,6 +81,7 @@ static const struct option options[] = {{"tier", required_argument, NULL, OPT_TI
                                         {"pictures", no_argument, NULL, OPT_PICTURES},
                                         {"report-only", no_argument, NULL, OPT_REPORT},
                                         {"rows", required_argument, NULL, OPT_ROWS},
+                                        {"tasks", required_argument, NULL, OPT_TASKS},
                                         {"stale", no_argument, NULL, OPT_STALE},
                                         {"check", no_argument, NULL, OPT_CHECK},
                                         {"record", no_argument, NULL, OPT_RECORD},
@@ -141,6 +144,9 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
         return 0;
     case OPT_ROWS:
         r->request.rows = text;
+        return 0;
+    case OPT_TASKS:
+        r->request.tasks = text;
         return 0;
     case OPT_STALE:
         r->again = 1;
@@ -205,7 +211,7 @@ static int find_best(struct reproduction *r, struct failure *failure)
     struct plan plan;
     struct job_list list;
     request.experiment = "search";
-    request.datasets = request.rows = NULL;
+    request.datasets = request.rows = request.tasks = NULL;
     request.longest = 0;
     if (plan_create(&request, &plan, failure) != 0)
         return -1;
@@ -245,8 +251,7 @@ static int finish_report(const struct reproduction *r, const struct provenance *
     struct plan_request request = r->request;
     struct plan all;
     request.experiment = "all";
-    request.datasets = NULL;
-    request.rows = NULL;
+    request.datasets = request.rows = request.tasks = NULL;
     if (plan_create(&request, &all, failure) != 0)
         return -1;
     int status = write_report(&r->list, &all, p, r->pictures, failure);

@@ -89,6 +89,14 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 run recall --rows nobody > /dev/null 2> "$work/log" && fail "a row that is none was accepted"
 grep -q 'no row is called nobody; there are: identity; nearest' "$work/log" || fail "no sentence for an unknown row"
 
+# Tasks by name; and a name that none has.
+"$bpcn" reproduce recall --longest 16 --limit-queries 4 --rows 'n*' --tasks 'mask*' --out "$work/tasks" \
+    --data-dir "$work/data" --datasets cifar10 > /dev/null || fail "--tasks"
+[ "$(cut -d, -f1 "$work/tasks/cells.csv" | grep -c 'nearest.*mask0.25')" = 1 ] || fail "--tasks left its task out"
+[ "$(wc -l < "$work/tasks/cells.csv")" = 2 ] || fail "--tasks computed other tasks"
+run recall --tasks nobody > /dev/null 2> "$work/log" && fail "a task that is none was accepted"
+grep -q 'no task is called nobody; there are: white0.2; drop0.25; mask0.25$' "$work/log" || fail "no sentence for an unknown task"
+
 # Cells computed again come out as they were, and are missed where they are not there or not what they were. Without the
 # rows of the paper's objective and method, "(paper objective)" and "as the paper does it": its many minima move the mean of four
 # queries by any amount.
