@@ -141,11 +141,28 @@ const char *relation_word(enum relation relation)
     return words[relation];
 }
 
+/* The errors of the seeds, where there are several. */
+static void say_seeds(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
+                      size_t column, char *text, size_t room)
+{
+    size_t said = 0;
+    if (figure_of(list, plan, t, row, column, "mse").seeds < 2)
+        return;
+    for (size_t seed = 0; seed < plan->seeds; seed++) {
+        struct cell cell;
+        struct record record;
+        if (plan_cell(plan, t, row, column, seed, &cell) && cell_load(list, &cell, &record))
+            say(text, room, "%s%.4f", said++ == 0 ? "By seed: " : ", ", record_get(&record, "mse"));
+    }
+    say(text, room, ". ");
+}
+
 void reason_text(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row, size_t column,
                  char *text, size_t room)
 {
     double above = figure_of(list, plan, t, row, column, "above_stored").mean;
     *text = '\0';
+    say_seeds(list, plan, t, row, column, text, room);
     if (above > 0)
         say(text, room, "%.1f %% of its reads end above the energy of the code that was written. ", 100 * above);
     for (size_t r = 0; r < t->rows; r++) {
