@@ -135,12 +135,6 @@ void row_caption(const struct row *row, const struct facts *f, char *text, size_
 
 /* ---- where a figure is above the paper's */
 
-const char *relation_word(enum relation relation)
-{
-    static const char *const words[] = {"not compared", "the same", "below", "above"};
-    return words[relation];
-}
-
 /* The errors of the seeds, where there are several. */
 static void say_seeds(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
                       size_t column, char *text, size_t room)
@@ -154,7 +148,7 @@ static void say_seeds(const struct job_list *list, const struct plan *plan, cons
         if (plan_cell(plan, t, row, column, seed, &cell) && cell_load(list, &cell, &record))
             say(text, room, "%s%.4f", said++ == 0 ? "By seed: " : ", ", record_get(&record, "mse"));
     }
-    say(text, room, ". ");
+    say(text, room, ".");
 }
 
 void reason_text(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row, size_t column,
@@ -164,12 +158,13 @@ void reason_text(const struct job_list *list, const struct plan *plan, const str
     *text = '\0';
     say_seeds(list, plan, t, row, column, text, room);
     if (above > 0)
-        say(text, room, "%.1f %% of its reads end above the energy of the code that was written. ", 100 * above);
+        say(text, room, "%s%.1f %% of its reads end above the energy of the code that was written.",
+            *text != '\0' ? " " : "", 100 * above);
     for (size_t r = 0; r < t->rows; r++) {
         struct figure f = figure_of(list, plan, t, r, column, "mse");
         if (r != row && strcmp(t->row[r].paper_row, t->row[row].paper_row) == 0 &&
             strcmp(t->row[r].paper_table, t->row[row].paper_table) == 0 && (f.relation == SAME || f.relation == BELOW))
-            say(text, room, "The row %s is %s: %.4f. ", t->row[r].label, relation_word(f.relation), f.mean);
+            say(text, room, "%sThe row %s has %.4f.", *text != '\0' ? " " : "", t->row[r].label, f.mean);
     }
 }
 
@@ -179,7 +174,8 @@ void stale_text(const struct facts *f, char *text, size_t room)
 {
     *text = '\0';
     if (f->stale + f->untold == 0)
-        say(text, room, "None of the %zu cells is stale.", f->cells);
+        say(text, room, "%zu of %zu cells are by today's code, or code that differs in nothing they depend on.",
+            f->cells - f->vouched, f->cells);
     else
         say(text, room, "%zu of %zu cells are stale (°):", f->stale + f->untold, f->cells);
     if (f->untold > 0)

@@ -38,7 +38,4 @@ struct maker {
 size_t makers_of(const struct job_list *list, const struct plan *plan, const char *experiment, struct maker *maker,
                  size_t room);
 
-/* What those are in words. */
-const char *relation_word(enum relation relation);
-
 #endif

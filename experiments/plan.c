@@ -69,11 +69,16 @@ static void shorten(struct plan *p, size_t longest)
             p->table[k].columns--;
 }
 
+size_t plan_seeds(enum tier tier)
+{
+    return sizes_of[tier].seeds;
+}
+
 int plan_create(const struct plan_request *r, struct plan *p, struct failure *failure)
 {
     int found = 0, status = 0;
     *p = (struct plan){.tier = r->tier,
-                       .seeds = r->seeds ? r->seeds : sizes_of[r->tier].seeds,
+                       .seeds = r->seeds ? r->seeds : plan_seeds(r->tier),
                        .limit = r->limit,
                        .rows = r->rows,
                        .tasks = r->tasks,

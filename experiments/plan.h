@@ -94,6 +94,9 @@ const char *const *plan_experiments(void);
 enum { PLAN_DATASETS = 3 };
 extern const char *const plan_datasets[PLAN_DATASETS];
 
+/* Seeds of a tier, unless others are asked for. */
+size_t plan_seeds(enum tier tier);
+
 int plan_create(const struct plan_request *request, struct plan *plan, struct failure *failure);
 void plan_free(struct plan *plan);
 

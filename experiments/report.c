@@ -350,6 +350,8 @@ int write_report(const struct job_list *list, const struct plan *plan, const str
         return -1;
     html_heading(file, plan, p);
     fputs("<nav>", file);
+    if (plan->tier == TIER_PAPER)
+        fputs("<a href='#counted'>what agrees</a>", file);
     for (size_t e = 0; names[e] != NULL; e++)
         if (facts_of(list, plan, names[e], NULL, NULL).cells > 0)
             fprintf(file, "<a href='#%s'>%s</a>", names[e], names[e]);

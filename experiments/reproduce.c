@@ -245,41 +245,47 @@ void reproduce_free(struct reproduction *r)
     plan_free(&r->plan);
 }
 
-/* The report covers all experiments of the tier, whatever was asked for this time. */
-static int finish_report(const struct reproduction *r, const struct provenance *p, struct failure *failure)
+/* NAME.csv and NAME.md of every experiment that was asked for. */
+static int write_tables(const struct reproduction *r, const struct plan *all, const struct provenance *p,
+                        struct failure *failure)
 {
-    struct plan_request request = r->request;
-    struct plan all;
-    request.experiment = "all";
-    request.datasets = request.rows = request.tasks = NULL;
-    if (plan_create(&request, &all, failure) != 0)
-        return -1;
-    int status = write_report(&r->list, &all, p, r->pictures, failure);
-    int whole = request.seeds == 0 && request.limit == 0 && request.longest == 0;
-    if (status == 0 && request.tier == TIER_PAPER && whole)
-        status = counts_readme(&r->list, &all, failure);
-    plan_free(&all);
+    const char *const *names = plan_experiments();
+    int status = 0;
+    for (size_t e = 0; status == 0 && names[e] != NULL; e++) {
+        int there = 0;
+        for (size_t k = 0; k < r->plan.tables; k++)
+            there |= strcmp(r->plan.table[k].experiment, names[e]) == 0;
+        if (!there)
+            continue;
+        status = write_csv(&r->list, all, names[e], p, failure);
+        if (status == 0)
+            status = write_markdown(&r->list, all, names[e], p, failure);
+    }
     return status;
 }
 
+/* Tables and the report show all cells of the tier that there are, whichever of them were asked for this time. With
+   fewer queries than usual cells are others. */
 int reproduce_finish(const struct reproduction *r, struct failure *failure)
 {
-    const char *const *names = plan_experiments();
+    struct plan_request request = r->request;
     struct provenance p;
-    int status = ledger_read(r->list.ledger, failure);
+    struct plan all;
+    request.experiment = "all";
+    request.datasets = request.rows = request.tasks = NULL;
+    request.longest = 0;
+    if (request.seeds < plan_seeds(request.tier))
+        request.seeds = 0;
     provenance_fill(&p, r->command);
-    for (size_t e = 0; status == 0 && names[e] != NULL; e++) {
-        int wanted = strcmp(r->request.experiment, "all") == 0 || strcmp(r->request.experiment, names[e]) == 0,
-            there = 0;
-        for (size_t k = 0; k < r->plan.tables; k++)
-            there |= strcmp(r->plan.table[k].experiment, names[e]) == 0;
-        if (!wanted || !there)
-            continue;
-        status = write_csv(&r->list, &r->plan, names[e], &p, failure);
-        if (status == 0)
-            status = write_markdown(&r->list, &r->plan, names[e], &p, failure);
-    }
-    return status == 0 ? finish_report(r, &p, failure) : status;
+    if (ledger_read(r->list.ledger, failure) != 0 || plan_create(&request, &all, failure) != 0)
+        return -1;
+    int status = write_tables(r, &all, &p, failure);
+    if (status == 0)
+        status = write_report(&r->list, &all, &p, r->pictures, failure);
+    if (status == 0 && request.tier == TIER_PAPER && request.limit == 0)
+        status = counts_readme(&r->list, &all, failure);
+    plan_free(&all);
+    return status;
 }
 
 void reproduce_tell(const struct reproduction *r, FILE *out)

@@ -31,7 +31,8 @@ int markdown_html(FILE *file, const struct job_list *list, const char *name);
 int write_report(const struct job_list *list, const struct plan *plan, const struct provenance *provenance,
                  int pictures, struct failure *failure);
 
-/* A figure as text: "0.0049 ± 0.0001", with ° where some of its cells are stale, or "–" when there is none. */
+/* A figure as text: "0.0049 ± 0.0001", with ° where some of its cells are stale, or "–" when there is none, and
+   nothing where none is planned. */
 void figure_text(const struct figure *figure, char *text, size_t room);
 void paper_text(const struct figure *figure, char *text, size_t room);
 

@@ -54,7 +54,10 @@ struct figure figure_of(const struct job_list *list, const struct plan *plan, co
     for (size_t seed = 0; seed < plan->seeds; seed++) {
         struct cell cell;
         struct record record;
-        if (!plan_cell(plan, t, row, column, seed, &cell) || !cell_load(list, &cell, &record))
+        if (!plan_cell(plan, t, row, column, seed, &cell))
+            continue;
+        f.planned++;
+        if (!cell_load(list, &cell, &record))
             continue;
         double value = record_get(&record, measure), step = value - mean;
         mean += step / (double)++f.seeds;

@@ -10,7 +10,8 @@
 enum relation { NOT_COMPARED, SAME, BELOW, ABOVE };
 
 struct figure {
-    size_t seeds;           /* cells found; 0: the figure is not there */
+    size_t planned;         /* cells; 0: no figure is wanted there */
+    size_t seeds;           /* of them found; 0: the figure is not there */
     size_t stale;           /* of them neither fresh nor vouched for */
     double mean, deviation; /* over the seeds; deviation, of n - 1, is NaN for one seed */
     double spread;          /* the deviation; the standard error over the queries instead where there is one seed,

@@ -97,6 +97,10 @@ grep -q 'no row is called nobody; there are: identity; nearest' "$work/log" || f
 run recall --tasks nobody > /dev/null 2> "$work/log" && fail "a task that is none was accepted"
 grep -q 'no task is called nobody; there are: white0.2; drop0.25; mask0.25$' "$work/log" || fail "no sentence for an unknown task"
 
+# Tables show all that the tier has, also after a part was computed: what is not there is a dash.
+grep -q '^| images written | 16 | [0-9]' "$work/tasks/recall.md" || fail "a part has a table of its own"
+grep -q '^| nearest | [0-9.°]* | – |' "$work/tasks/recall.md" || fail "no dash for what was not computed"
+
 # Cells computed again come out as they were, and are missed where they are not there or not what they were. Without the
 # rows of the paper's objective and method, "(paper objective)" and "as the paper does it": its many minima move the mean of four
 # queries by any amount.
