@@ -203,19 +203,21 @@ static void put_others(FILE *file, const struct agreement *sum)
     for (size_t m = 0; m < PAPER_METHODS; m++)
         add_agreement(&all, &sum[m]);
     const struct agreement *own = &sum[PAPER_BAYESPCN];
-    fprintf(file,
-            "\nOf BayesPCN's figures that are above 0.0001 in the paper %zu of %zu agree. Of all %zu that agree %zu are "
-            "of one seed.\n",
-            own->above_zero_agree, own->above_zero, own->agree, own->agree_one_seed);
+    fprintf(
+        file,
+        "\nOf BayesPCN's figures that are above 0.0001 in the paper %zu of %zu agree. Of all %zu that agree %zu are "
+        "of one seed.\n",
+        own->above_zero_agree, own->above_zero, own->agree, own->agree_one_seed);
     fprintf(file,
             "\n%zu do not agree: %zu are no further from the paper's figure than the spread of both, %zu are below "
             "it and %zu above. The marks of the tables go by that spread: %zu figures that agree have one.\n",
             all.there - all.agree, all.other[SAME], all.other[BELOW], all.other[ABOVE], all.agree_marked);
     if (all.by_seeds > 0)
-        fprintf(file,
-                "\nOf those that do not agree, %zu are figures that the paper gives without a deviation, and within two "
-                "deviations of our own seeds, of which there are three.\n",
-                all.by_seeds);
+        fprintf(
+            file,
+            "\nOf those that do not agree, %zu are figures that the paper gives without a deviation, and within two "
+            "deviations of our own seeds, of which there are three.\n",
+            all.by_seeds);
 }
 
 static void counts_table(FILE *file, const struct job_list *list, const struct plan *plan)
@@ -249,13 +251,17 @@ static void counts_table(FILE *file, const struct job_list *list, const struct p
 
 void counts_markdown(FILE *file, const struct job_list *list, const struct plan *plan)
 {
-    fputs("\nA figure is a place of a table, the mean over its seeds; a dash is one that is planned and not there. Figures "
-          "are held against the paper's where a row does what the paper did. Two agree when they are within 10 % or two "
-          "of the paper's deviations, when they have the same four digits, or, where the paper has 0.0000 or 0.0001, when "
-          "they are within one unit of the last digit. Where several rows stand for one figure of the paper, which is the "
-          "best of its models, the one with the least error of those that were computed counts. Some cells stand in "
-          "several tables, and count in each.\n",
-          file);
+    fputs(
+        "\nA figure is a place of a table, the mean over its seeds; a dash is one that is planned and not there. "
+        "Figures "
+        "are held against the paper's where a row does what the paper did. Two agree when they are within 10 % or two "
+        "of the paper's deviations, when they have the same four digits, or, where the paper has 0.0000 or 0.0001, "
+        "when "
+        "they are within one unit of the last digit. Where several rows stand for one figure of the paper, which is "
+        "the "
+        "best of its models, the one with the least error of those that were computed counts. Some cells stand in "
+        "several tables, and count in each.\n",
+        file);
     counts_table(file, list, plan);
 }
 

@@ -25,10 +25,10 @@ enum method_of_paper { PAPER_BAYESPCN, PAPER_GPCN_OFFLINE, PAPER_GPCN_ONLINE, PA
    with the least error counts, as the paper takes the best of its models. */
 struct agreement {
     size_t planned, there, agree;
-    size_t other[ABOVE + 1]; /* [relation] of those that are there and do not agree */
+    size_t other[ABOVE + 1];             /* [relation] of those that are there and do not agree */
     size_t above_zero, above_zero_agree; /* of those there: the paper has more than 0.0001 */
     size_t agree_one_seed, agree_marked; /* of those that agree: of one seed; marked as below or above */
-    size_t by_seeds;         /* of them: the paper gives no deviation, and they are within two of our own seeds' */
+    size_t by_seeds; /* of them: the paper gives no deviation, and they are within two of our own seeds' */
 };
 struct agreement agreement_of(const struct job_list *list, const struct plan *plan, const char *experiment,
                               const char *dataset, enum method_of_paper method);

@@ -108,7 +108,8 @@ const char *slip_text(const struct table *t)
 
 const char *marks_text(void)
 {
-    return "– is not computed yet, an empty place not planned. ▼ is below the paper's figure, ▲ above it, each by more than the two standard deviations together and what "
+    return "– is not computed yet, an empty place not planned. ▼ is below the paper's figure, ▲ above it, each by more "
+           "than the two standard deviations together and what "
            "the paper's four digits hide; without a mark it is the same. In place of our deviation stands the standard "
            "error over the queries where there is one seed, and where it is larger and not every image was read. ° is "
            "stale: of an unknown commit, or older than the last change of what it depends on, and not vouched for by "

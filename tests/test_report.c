@@ -345,11 +345,13 @@ static void of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions
     counts_markdown(file, &p.list, &p.plan);
     exceptions_markdown(file, &p.list, &p.plan);
     caught(file, text, sizeof text);
-    assert_non_null(strstr(text, "\n2 do not agree: 0 are no further from the paper's figure than the spread of both, "
-                                 "0 are below it and 2 above. The marks of the tables go by that spread: 0 figures that "
-                                 "agree have one.\n"));
-    assert_non_null(strstr(text, "\nOf BayesPCN's figures that are above 0.0001 in the paper 1 of 3 agree. Of all 1 that "
-                                 "agree 1 are of one seed.\n"));
+    assert_non_null(strstr(text,
+                           "\n2 do not agree: 0 are no further from the paper's figure than the spread of both, "
+                           "0 are below it and 2 above. The marks of the tables go by that spread: 0 figures that "
+                           "agree have one.\n"));
+    assert_non_null(strstr(text,
+                           "\nOf BayesPCN's figures that are above 0.0001 in the paper 1 of 3 agree. Of all 1 that "
+                           "agree 1 are of one seed.\n"));
     assert_non_null(strstr(text, "| recall, cifar10, white0.2, bayespcn, as the paper does it | 256 | 0.0120° | "
                                  "0.0085 ± 0.0002 | +41 % | | |"));
     assert_non_null(strstr(text, "| 1024 | 0.0437° | 0.0337 ± 0.0007 | +30 % | 2.0 | |"));
@@ -357,7 +359,8 @@ static void of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions
     close_place(&p);
 }
 
-/* The paper, white noise, sigma_w 5, sigma_x 0.005: 0.3738 at 16 images and 1.4906 at 32, 2.2916 at 64; no deviations. */
+/* The paper, white noise, sigma_w 5, sigma_x 0.005: 0.3738 at 16 images and 1.4906 at 32, 2.2916 at 64; no deviations.
+ */
 static void where_the_paper_has_no_deviation_our_seeds_tell_one(void **state)
 {
     static const double by_seed[3][3] = {{1.3006, 0.6999, 0.1819}, {1.80, 1.81, 1.82}, {3.5, 1.9, NAN}};
@@ -382,8 +385,9 @@ static void where_the_paper_has_no_deviation_our_seeds_tell_one(void **state)
     counts_markdown(file, &p.list, &p.plan);
     exceptions_markdown(file, &p.list, &p.plan);
     caught(file, text, sizeof text);
-    assert_non_null(strstr(text, "\nOf those that do not agree, 1 are figures that the paper gives without a deviation, "
-                                 "and within two deviations of our own seeds, of which there are three.\n"));
+    assert_non_null(strstr(text,
+                           "\nOf those that do not agree, 1 are figures that the paper gives without a deviation, "
+                           "and within two deviations of our own seeds, of which there are three.\n"));
     assert_non_null(strstr(text, "| By seed: 1.3006, 0.6999, 0.1819."));
     close_place(&p);
     open_place(&p, 3); /* the paper: 0.0337 +- 0.0007 */
