@@ -268,9 +268,12 @@ void counts_markdown(FILE *file, const struct job_list *list, const struct plan 
 void exceptions_markdown(FILE *file, const struct job_list *list, const struct plan *plan)
 {
     const char *const *names = plan_experiments();
-    fputs("\n| figure | images | ours | the paper's | apart | in spreads of ours | measured there |\n"
-          "|---|---|---|---|---|---|---|\n",
-          file);
+    fputs(
+        "\nOur spread is the deviation over the seeds, or the standard error over the queries where that is larger or "
+        "there is one seed. What was measured there is not always why.\n"
+        "\n| figure | images | ours | the paper's | apart | apart, in our spreads | measured there |\n"
+        "|---|---|---|---|---|---|---|\n",
+        file);
     for (size_t m = 0; m < PAPER_METHODS; m++)
         for (size_t e = 0; names[e] != NULL; e++)
             for (size_t d = 0; d < PLAN_DATASETS; d++)

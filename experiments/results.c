@@ -343,6 +343,8 @@ static void markdown_makers(FILE *file, const struct job_list *list, const struc
         if (maker[m].made.commit[0] != '\0')
             fprintf(file, "- %zu cells of commit %s: %s kernels, %s, %s\n", maker[m].cells, maker[m].made.commit,
                     maker[m].made.kernels, maker[m].made.cpu, maker[m].made.date);
+        else
+            fprintf(file, "- %zu cells that do not say how they were made\n", maker[m].cells);
 }
 
 int write_markdown(const struct job_list *list, const struct plan *plan, const char *experiment,
