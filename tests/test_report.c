@@ -314,6 +314,16 @@ static void put_row(struct place *p, const char *label, size_t column, double ms
     assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
 }
 
+/* The counts and the exceptions as text. */
+static void counted(const struct place *p, char *text, size_t room)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    counts_markdown(file, &p->list, &p->plan);
+    exceptions_markdown(file, &p->list, &p->plan);
+    caught(file, text, room);
+}
+
 /* The paper, white noise: BayesPCN 0.0017 +- 0.0003 at 128 and 0.0085 +- 0.0002 at 256; GPCN online 0.0103. */
 static void of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions_are_told(void **state)
 {
@@ -340,11 +350,7 @@ static void of_several_rows_for_a_figure_the_best_is_counted_once_and_exceptions
     struct tally n = tally_of(&p.list, &p.plan, "recall", "cifar10");
     assert_true(n.figures == 9 && n.cells == 9 && /* two rows show one cell */ n.cells_planned == n.figures_planned &&
                 n.figures_planned > 100);
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    counts_markdown(file, &p.list, &p.plan);
-    exceptions_markdown(file, &p.list, &p.plan);
-    caught(file, text, sizeof text);
+    counted(&p, text, sizeof text);
     assert_non_null(strstr(text,
                            "\n2 do not agree: 0 are no further from the paper's figure than the spread of both, "
                            "0 are below it and 2 above. The marks of the tables go by that spread: 0 figures that "
@@ -380,11 +386,7 @@ static void where_the_paper_has_no_deviation_our_seeds_tell_one(void **state)
         }
     struct agreement a = agreement_of(&p.list, &p.plan, "sigma", "cifar10", PAPER_BAYESPCN);
     assert_true(a.there == 3 && a.agree == 0 && a.by_seeds == 1); /* two seeds tell too little */
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    counts_markdown(file, &p.list, &p.plan);
-    exceptions_markdown(file, &p.list, &p.plan);
-    caught(file, text, sizeof text);
+    counted(&p, text, sizeof text);
     assert_non_null(strstr(text,
                            "\nOf those that do not agree, 1 are figures that the paper gives without a deviation, "
                            "and within two deviations of our own seeds, of which there are three.\n"));
