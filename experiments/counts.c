@@ -252,15 +252,12 @@ static void counts_table(FILE *file, const struct job_list *list, const struct p
 void counts_markdown(FILE *file, const struct job_list *list, const struct plan *plan)
 {
     fputs(
-        "\nA figure is a place of a table, the mean over its seeds; a dash is one that is planned and not there. "
-        "Figures "
-        "are held against the paper's where a row does what the paper did. Two agree when they are within 10 % or two "
-        "of the paper's deviations, when they have the same four digits, or, where the paper has 0.0000 or 0.0001, "
-        "when "
-        "they are within one unit of the last digit. Where several rows stand for one figure of the paper, which is "
-        "the "
-        "best of its models, the one with the least error of those that were computed counts. Some cells stand in "
-        "several tables, and count in each.\n",
+        "\nA figure is a place of a table, the mean over its seeds; a dash is one that is planned and not there. Rows "
+        "that do what the paper did are held against it, but for what a heading says. Two figures agree when they are "
+        "within 10 % or two of the paper's deviations, when they have the same four digits, or, where the paper has "
+        "0.0000 or 0.0001, when they are within one unit of the last digit. Where several rows stand for one figure of "
+        "the paper, which is the best of its models, the one with the least error of those that were computed counts. "
+        "Some cells stand in several tables, and count in each.\n",
         file);
     counts_table(file, list, plan);
 }

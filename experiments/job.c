@@ -105,7 +105,6 @@ static int row_wanted(const struct plan *p, const struct table *t, const struct 
     return task_wanted(p, t) && (p->rows == NULL || fnmatch(p->rows, row->label, 0) == 0);
 }
 
-/* When no task is wanted: what there would be. */
 static int no_tasks(const struct plan *p, struct failure *failure)
 {
     char names[sizeof failure->text] = "";
@@ -118,15 +117,9 @@ static int no_tasks(const struct plan *p, struct failure *failure)
     return failed(failure, "no task is called %s; there are: %s", p->tasks, names);
 }
 
-/* When no row is wanted: what there would be. */
 static int no_rows(const struct plan *p, struct failure *failure)
 {
     char names[sizeof failure->text] = "";
-    int tasks = 0;
-    for (size_t k = 0; k < p->tables; k++)
-        tasks |= task_wanted(p, &p->table[k]);
-    if (!tasks)
-        return no_tasks(p, failure);
     for (size_t k = 0; k < p->tables; k++)
         for (size_t r = 0; r < p->table[k].rows; r++) {
             size_t used = strlen(names);
@@ -138,6 +131,20 @@ static int no_rows(const struct plan *p, struct failure *failure)
                 snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? "; " : "", p->table[k].row[r].label);
         }
     return failed(failure, "no row is called %s; there are: %s", p->rows, names);
+}
+
+/* When a pattern is of no task, or of no row of those: says what there would be. */
+static int check_patterns(const struct plan *p, struct failure *failure)
+{
+    int tasks = 0, rows = 0;
+    for (size_t k = 0; k < p->tables; k++) {
+        tasks |= task_wanted(p, &p->table[k]);
+        for (size_t r = 0; r < p->table[k].rows; r++)
+            rows |= row_wanted(p, &p->table[k], &p->table[k].row[r]);
+    }
+    if (!tasks)
+        return no_tasks(p, failure);
+    return rows ? 0 : no_rows(p, failure);
 }
 
 static int collect(const struct plan *p, struct job_list *list)
@@ -180,6 +187,8 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
 {
     char before[KEY_ROOM] = "", key[KEY_ROOM];
     *list = (struct job_list){.data_dir = data_dir};
+    if (check_patterns(plan, failure) != 0)
+        return -1;
     snprintf(list->out, sizeof list->out, "%s", out);
     if (make_folder(list->out, failure) != 0)
         return -1;
@@ -190,10 +199,6 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
     if (collect(plan, list) != 0) {
         job_list_free(list);
         return failed(failure, "out of memory for the cells");
-    }
-    if (list->cells == 0 && (plan->rows != NULL || plan->tasks != NULL)) {
-        job_list_free(list);
-        return no_rows(plan, failure);
     }
     sort_cells(list);
     for (size_t i = 0; i < list->cells; i++) {

@@ -33,7 +33,7 @@ static struct row *add_offline(struct table *t, size_t width, size_t iterations,
 }
 
 /* GPCN in the shapes and by the minimisers that serve it: labels say which. Offline, the narrow one is not run
-   beyond as many images as it has units: with those it is at its end already (results/README.md). */
+   beyond as many images as it has units: with those it leaves 0.0010 of the mask (results/README.md). */
 static void add_gpcn(struct table *t, const struct sizes *z)
 {
     struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3);

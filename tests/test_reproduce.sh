@@ -94,6 +94,8 @@ grep -q 'no row is called nobody; there are: identity; nearest' "$work/log" || f
     --data-dir "$work/data" --datasets cifar10 > /dev/null || fail "--tasks"
 [ "$(cut -d, -f1 "$work/tasks/cells.csv" | grep -c 'nearest.*mask0.25')" = 1 ] || fail "--tasks left its task out"
 [ "$(wc -l < "$work/tasks/cells.csv")" = 2 ] || fail "--tasks computed other tasks"
+run recall --tasks 'mask*' --longest 1 > "$work/log" || fail "a task without a sequence that short"
+grep -q '^0 of 0 cells' "$work/log" || fail "cells of no length"
 run recall --tasks nobody > /dev/null 2> "$work/log" && fail "a task that is none was accepted"
 grep -q 'no task is called nobody; there are: white0.2; drop0.25; mask0.25$' "$work/log" || fail "no sentence for an unknown task"
 
