@@ -161,7 +161,7 @@ STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition search kink energy inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read shards_mixture numerics \
-          parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines gpcn experiments results made report chart)
+          parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines gpcn experiments results made report counts chart)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
@@ -184,6 +184,7 @@ $(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(BUILD)/tests/test_baselines $(BUILD)/tests/test_gpcn: $(BUILD)/tests/baselines_support.o
 $(BUILD)/tests/test_gpcn: $(BUILD)/tests/golden_files.o
+$(BUILD)/tests/test_report $(BUILD)/tests/test_counts: $(BUILD)/tests/place_support.o
 $(BUILD)/tests/test_kernels $(BUILD)/tests/test_products: $(BUILD)/tests/kernels_support.o
 $(filter $(BUILD)/tests/test_shards%,$(UNIT)): $(BUILD)/tests/shards_support.o
 $(BUILD)/tests/test_prepared $(BUILD)/tests/test_prepared_writes: $(patsubst %,$(BUILD)/tests/%_common.o,prepared store)
