@@ -154,10 +154,13 @@ static void say_seeds(const struct job_list *list, const struct plan *plan, cons
 void reason_text(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row, size_t column,
                  char *text, size_t room)
 {
-    double above = figure_of(list, plan, t, row, column, "above_stored").mean;
+    double above = figure_of(list, plan, t, row, column, "above_stored").mean,
+           query = figure_of(list, plan, t, row, column, "identity_mse").mean;
     *text = '\0';
     say_seeds(list, plan, t, row, column, text, room);
-    if (above > 0)
+    if (figure_of(list, plan, t, row, column, "mse").mean > query)
+        say(text, room, "%sReads diverge: the queries were off by %.4f.", *text != '\0' ? " " : "", query);
+    else if (above > 0)
         say(text, room, "%s%.1f %% of its reads end above the energy of the code that was written.",
             *text != '\0' ? " " : "", 100 * above);
     for (size_t r = 0; r < t->rows; r++) {

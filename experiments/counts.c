@@ -14,9 +14,10 @@
 
 int agrees(double ours, double paper, double paper_deviation)
 {
-    double apart = fabs(ours - paper), digit = 1e-4, slack = 1e-12;
-    return apart <= 0.1 * paper + slack || apart <= 2 * paper_deviation + slack || /* false of NaN */
-           apart <= 0.5 * digit + slack || (paper <= digit + slack && apart <= 1.5 * digit + slack);
+    const double half_digit = 0.5e-4, slack = 1e-12;
+    double low = fmax(0, paper - half_digit), high = paper + half_digit; /* what the paper rounded lies between */
+    double nearest = fmin(fmax(ours, low), high), apart = fabs(ours - nearest);
+    return apart <= 0.1 * nearest + slack || apart <= 2 * paper_deviation + slack; /* false of NaN */
 }
 
 static int is_of(const struct table *t, const char *experiment, const char *dataset)
@@ -253,9 +254,9 @@ void counts_markdown(FILE *file, const struct job_list *list, const struct plan 
 {
     fputs(
         "\nA figure is a place of a table, the mean over its seeds; a dash is one that is planned and not there. Rows "
-        "that do what the paper did are held against it, but for what a heading says. Two figures agree when they are "
-        "within 10 % or two of the paper's deviations, when they have the same four digits, or, where the paper has "
-        "0.0000 or 0.0001, when they are within one unit of the last digit. Where several rows stand for one figure of "
+        "that do what the paper did are held against it, but for what a heading says. A figure agrees when it is "
+        "within 10 % or two of the paper's deviations of a number that has the four digits printed there. Where "
+        "several rows stand for one figure of "
         "the paper, which is the best of its models, the one with the least error of those that were computed counts. "
         "Some cells stand in several tables, and count in each.\n",
         file);

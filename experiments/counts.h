@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Whether a figure agrees with the paper's: within 10 % of it or two of its deviations; with the same four digits; or,
-   where the paper has 0.0000 or 0.0001, within one unit of the last of them. */
+/* Whether a figure agrees with the paper's, which is printed to four digits behind the point: within 10 %, or two of
+   the paper's deviations, of a number that has these digits. */
 int agrees(double ours, double paper, double paper_deviation);
 
 /* Of an experiment on a dataset: figures (places of its tables) and the cells of all seeds that they are the means of.
