@@ -159,7 +159,8 @@ void reason_text(const struct job_list *list, const struct plan *plan, const str
     *text = '\0';
     say_seeds(list, plan, t, row, column, text, room);
     if (figure_of(list, plan, t, row, column, "mse").mean > query)
-        say(text, room, "%sReads diverge: the queries were off by %.4f.", *text != '\0' ? " " : "", query);
+        say(text, room, "%sWorse than the queries themselves, which were off by %.4f.", *text != '\0' ? " " : "",
+            query);
     else if (above > 0)
         say(text, room, "%s%.1f %% of its reads end above the energy of the code that was written.",
             *text != '\0' ? " " : "", 100 * above);

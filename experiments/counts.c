@@ -256,9 +256,8 @@ void counts_markdown(FILE *file, const struct job_list *list, const struct plan 
         "\nA figure is a place of a table, the mean over its seeds; a dash is one that is planned and not there. Rows "
         "that do what the paper did are held against it, but for what a heading says. A figure agrees when it is "
         "within 10 % or two of the paper's deviations of a number that has the four digits printed there. Where "
-        "several rows stand for one figure of "
-        "the paper, which is the best of its models, the one with the least error of those that were computed counts. "
-        "Some cells stand in several tables, and count in each.\n",
+        "several rows stand for one figure of the paper, which is the best of its models, the one with the least error "
+        "of those that were computed counts. Some cells stand in several tables, and count in each.\n",
         file);
     counts_table(file, list, plan);
 }
