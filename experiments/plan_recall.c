@@ -82,10 +82,12 @@ int plan_recall(struct plan *p, const char *dataset)
         struct method_spec memory = network_of(METHOD_BAYESPCN, z->wide, 3),
                            small = network_of(METHOD_BAYESPCN, z->narrow, 3);
         char label[64];
-        small.activation = BPCN_RELU;
-        small.particles = 4;
         add_simple(t, "recall", 1, 1);
         add_gpcn(t, z);
+        snprintf(label, sizeof label, "bayespcn, %zux3 gelu", z->narrow);
+        add_as_paper(t, label, small, "recall", "BayesPCN");
+        small.activation = BPCN_RELU;
+        small.particles = 4;
         snprintf(label, sizeof label, "bayespcn, %zux3 relu, N = 4", z->narrow);
         add_as_paper(t, label, small, "recall", "BayesPCN");
         if (k == 0) { /* what is known for sure needs no rounds */
