@@ -217,7 +217,7 @@ $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuz
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check
-check: all $(TESTS) $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
+check: all $(TESTS) precision $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
 
 # What many clients get of a running server: see the file
@@ -225,6 +225,16 @@ check: all $(TESTS) $(if $(shell which mpicc 2>/dev/null),mpi) ## every test tha
 load: $(BUILD)/tests/server/load
 $(BUILD)/tests/server/load: $(BUILD)/tests/server/load.o $(STATIC)
 	$(LINK) $^ $(BLAS_LIBS)
+
+# What rounding does to the paper's method: see the file
+.PHONY: precision
+precision: $(BUILD)/tests/precision32 $(BUILD)/tests/precision64
+IMAGES := $(patsubst %,$(BUILD)/experiments/%.o,dataset tiny_order task failure) $(FORMATS)
+$(BUILD)/tests/precision.f32.o: EXTRA = -DBPCN_REAL_BITS=32
+$(BUILD)/tests/precision32: $(BUILD)/tests/precision.f32.o $(IMAGES) $(INSIDE32)
+	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
+$(BUILD)/tests/precision64: $(BUILD)/tests/precision.f64.o $(IMAGES) $(INSIDE)
+	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 .PHONY: check-page
 check-page: $(BUILD)/bpcn ## the server's page, in a browser
