@@ -34,7 +34,7 @@ struct network {
     struct layer layer[LAYERS];
     size_t not_positive;             /* variances */
     real *z, *slope, *spread, *pull; /* [QUERIES_MOST x width] */
-    real *error;                     /* [QUERIES_MOST x dim] */
+    real *error;                     /* [QUERIES_MOST x the wider of dim and width] */
 };
 
 static void *room(size_t count, size_t size)
@@ -82,7 +82,7 @@ static void create(struct network *net, size_t dim, size_t width, double sigma_w
     net->slope = net->z + QUERIES_MOST * width;
     net->spread = net->slope + QUERIES_MOST * width;
     net->pull = net->spread + QUERIES_MOST * width;
-    net->error = room(QUERIES_MOST * dim, sizeof(real));
+    net->error = room(QUERIES_MOST * (dim > width ? dim : width), sizeof(real));
 }
 
 static struct panels panels_of(size_t rows, size_t columns, const real *m, int transposed)
