@@ -225,9 +225,8 @@ static void put_others(FILE *file, const struct agreement *sum)
         fprintf(
             file,
             "\nOf those that do not agree, %zu are figures that the paper gives without a deviation, and within two "
-            "deviations of our own seeds, of which there are three. With them %.0f %% of BayesPCN's figures agree, %zu "
-            "of "
-            "%zu.\n",
+            "deviations of our own seeds, of which there are three. With them %.0f %% of BayesPCN's figures agree, "
+            "%zu of %zu.\n",
             all.by_seeds, percent(own->agree + own->by_seeds, own->there), own->agree + own->by_seeds, own->there);
 }
 

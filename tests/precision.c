@@ -1,9 +1,10 @@
 /* What rounding does to the paper's method (compiled per precision; `make precision`). Three hidden layers, GELU, one
    particle, by the formulas of docs/MODEL.md alone: covariances stand as they are, and everything is kept in one
-   precision.
+   precision, inner products of energies, which are added in double, once they are added. Matrix products, activations
+   and Adam are the library's.
      precision32 DATA WIDTH SIGMA_W SIGMA_X SEED QUERIES LENGTH:TASKS ...
    Writes images up to each length and reads some of them back, such as cifar10 1024 5 0.01 0 16 1024:white0.2,drop0.25.
-   Prints the errors, those after the first round, and how many variances were not positive. */
+   Prints the errors, of noise also after the first round, and how many variances were not positive. */
 #include "activation.h"
 #include "alloc.h"
 #include "dense.h"
@@ -254,26 +255,34 @@ static void write_row(struct network *net, const real *x0)
     free(code);
 }
 
-/* x [n x dim]: queries in, answers out; first gets the answers after one round. */
-static void read_rows(struct network *net, size_t n, const unsigned char *known, real *x, real *first)
+/* x [n x dim]: queries in, answers out; first [n x dim] gets the answers after one round. */
+static void read_noisy(struct network *net, size_t n, real *x, real *first)
 {
-    struct descent d = {.net = net, .x0 = known != NULL ? NULL : x, .known = known};
-    size_t dim = net->dim, width = net->width, code = net->code, both = point_dim(&d);
-    real *points = room(n, both * sizeof *points);
-    for (size_t i = 0; known != NULL && i < n; i++)
-        memcpy(points + i * both + code, x + i * dim, dim * sizeof *x);
-    for (size_t round = 0; round < (known != NULL ? 1 : ROUNDS); round++) {
-        descend(&d, n, known != NULL ? ROUNDS * STEPS : STEPS, points);
+    struct descent d = {.net = net, .x0 = x};
+    size_t width = net->width;
+    real *codes = room(n, net->code * sizeof *codes);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        descend(&d, n, STEPS, codes);
         for (size_t i = 0; i < n; i++)
-            if (known != NULL)
-                memcpy(x + i * dim, points + i * both + code, dim * sizeof *x);
-            else
-                activate(BPCN_GELU, 0, width, points + i * code, net->z + i * width, net->slope + i * width);
-        if (known == NULL)
-            dense_multiply(NULL, &net->layer[0].down, n, net->z, x);
+            activate(BPCN_GELU, 0, width, codes + i * net->code, net->z + i * width, net->slope + i * width);
+        dense_multiply(NULL, &net->layer[0].down, n, net->z, x);
         if (round == 0)
-            memcpy(first, x, n * dim * sizeof *x);
+            memcpy(first, x, n * net->dim * sizeof *x);
     }
+    free(codes);
+}
+
+/* The same with what is known held, in one descent. */
+static void read_masked(struct network *net, size_t n, const unsigned char *known, real *x)
+{
+    struct descent d = {.net = net, .known = known};
+    size_t dim = net->dim, both = point_dim(&d);
+    real *points = room(n, both * sizeof *points);
+    for (size_t i = 0; i < n; i++)
+        memcpy(points + i * both + net->code, x + i * dim, dim * sizeof *x);
+    descend(&d, n, ROUNDS * STEPS, points);
+    for (size_t i = 0; i < n; i++)
+        memcpy(x + i * dim, points + i * both + net->code, dim * sizeof *x);
     free(points);
 }
 
@@ -302,10 +311,14 @@ static void measure(struct network *net, const struct dataset *data, const struc
         for (size_t j = 0; j < dim; j++)
             x[i * dim + j] = (real)query[j];
     }
-    read_rows(net, n, task_has_mask(task) ? known : NULL, x, x + n * dim);
-    printf("%zu images, %s: error %.6f, after the first round %.6f; %zu variances not positive\n", length, task->name,
-           mean_error(task, data, length, n, known, x), mean_error(task, data, length, n, known, x + n * dim),
-           net->not_positive);
+    if (task_has_mask(task))
+        read_masked(net, n, known, x);
+    else
+        read_noisy(net, n, x, x + n * dim);
+    printf("%zu images, %s: error %.6f", length, task->name, mean_error(task, data, length, n, known, x));
+    if (!task_has_mask(task))
+        printf(", after the first round %.6f", mean_error(task, data, length, n, known, x + n * dim));
+    printf("; %zu variances not positive\n", net->not_positive);
     fflush(stdout);
     free(x);
     free(query);
