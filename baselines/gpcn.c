@@ -56,6 +56,8 @@ static bpcn_status check(const struct gpcn_options *o)
         return fail(BPCN_INVALID, "a GPCN wants entries and 1 to %d hidden layers", BPCN_MAX_LAYERS);
     if (!(o->sigma_x > 0) || !(o->rate >= 0) || o->rounds == 0)
         return fail(BPCN_INVALID, "a GPCN wants a positive sigma_x, a rate and at least one round");
+    if (!(o->momentum >= 0 && o->momentum < 1))
+        return fail(BPCN_INVALID, "a GPCN wants a momentum from 0 to below 1, not %g", o->momentum);
     return BPCN_OK;
 }
 

@@ -15,6 +15,9 @@ enum gpcn_learning {
     GPCN_OFFLINE /* items are collected; the next read first trains on all of them from the prior */
 };
 
+/* At first a step is as long as the energy bears, and momentum throws single items into minima they stay in. */
+enum { GPCN_PLAIN_STEPS = 50 };
+
 struct gpcn_options {
     size_t dim, layers, hidden[BPCN_MAX_LAYERS]; /* at least one hidden layer */
     bpcn_activation activation;
@@ -25,7 +28,9 @@ struct gpcn_options {
     size_t warm;                 /* offline: minimiser iterations at most per weight step, from the codes of the
                                     step before; 0: infer afresh every time; default 12. Fewer are not enough: with
                                     8, small networks leave the way of full inference within 16 steps */
-    bpcn_minimizer minimizer;    /* BPCN_LBFGS (default) or BPCN_ADAM, the paper's */
+    double momentum;          /* offline: of the weight steps after the first GPCN_PLAIN_STEPS; default 0, the paper's.
+                                 A step is then momentum times the last one and the gradient's */
+    bpcn_minimizer minimizer; /* BPCN_LBFGS (default) or BPCN_ADAM, the paper's */
     double adam_rate, adam_stop; /* default 0.01, 1e-3 */
     size_t adam_steps;           /* default 500 */
     size_t rounds;               /* of an auto-associative read; default 30 */

@@ -8,15 +8,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* R_l += c z' e for one batch of rows. */
-static void layer_step(struct gpcn *g, struct span *span, size_t l, const double *x, const double *codes, size_t n,
+/* What one weight step does beyond following the gradient. The lowest weights are in the span, if there is one. */
+struct motion {
+    struct span *span;
+    double momentum;
+    double *velocity[BPCN_MAX_LAYERS + 1]; /* the last step of each layer's weights; NULL: without momentum */
+};
+
+/* Entries of layer l's weights. */
+static size_t entries_of(const struct gpcn *g, size_t l)
+{
+    return g->width[l] * (l < g->options.layers ? g->width[l + 1] : 1);
+}
+
+static void motion_free(struct motion *m)
+{
+    span_free(m->span);
+    for (size_t l = 0; l <= BPCN_MAX_LAYERS; l++)
+        free(m->velocity[l]);
+}
+
+/* Of training on n rows x: of more items than entries a span has nothing to gain. To be freed either way. */
+static bpcn_status motion_create(const struct gpcn *g, const double *x, size_t n, struct motion *m)
+{
+    int with_span = n <= g->width[0], made = 1;
+    if (with_span)
+        made = (m->span = span_create(g->width[1], g->width[0], g->weights[0], n, x)) != NULL;
+    for (size_t l = with_span ? 1 : 0; made && g->options.momentum > 0 && l <= g->options.layers; l++)
+        made = (m->velocity[l] = alloc_zeroed(entries_of(g, l), sizeof(double))) != NULL;
+    return made ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+}
+
+/* The array to which layer l's gradient is added: its last step, of which momentum leaves a part, or its weights. */
+static double *moved_by_gradient(struct gpcn *g, const struct motion *m, size_t l)
+{
+    for (size_t j = 0; m->velocity[l] != NULL && j < entries_of(g, l); j++)
+        m->velocity[l][j] *= m->momentum;
+    return m->velocity[l] != NULL ? m->velocity[l] : g->weights[l];
+}
+
+static void take_last_step(struct gpcn *g, const struct motion *m, size_t l)
+{
+    for (size_t j = 0; m->velocity[l] != NULL && j < entries_of(g, l); j++)
+        g->weights[l][j] += m->velocity[l][j];
+}
+
+/* R_l += c z' e for one batch of rows, and what momentum adds. */
+static void layer_step(struct gpcn *g, const struct motion *m, size_t l, const double *x, const double *codes, size_t n,
                        double c, double *z, double *slope, double *error)
 {
     size_t above = g->width[l + 1], below = g->width[l];
     for (size_t i = 0; i < n; i++)
         gpcn_activate(g->options.activation, above, codes + i * g->code_dim + g->offset[l + 1], z + i * above, slope);
-    if (l == 0 && span != NULL) {
-        span_step(span, c, z);
+    if (l == 0 && m->span != NULL) {
+        span_step(m->span, c, m->momentum, z);
         return;
     }
     gpcn_matmul(n, above, below, z, g->weights[l], error);
@@ -25,22 +70,25 @@ static void layer_step(struct gpcn *g, struct span *span, size_t l, const double
         for (size_t j = 0; j < below; j++)
             error[i * below + j] = c * (target[j] - error[i * below + j]);
     }
-    gpcn_rank_update(n, above, below, z, error, g->weights[l]);
+    gpcn_rank_update(n, above, below, z, error, moved_by_gradient(g, m, l));
+    take_last_step(g, m, l);
 }
 
-static void top_step(struct gpcn *g, const double *codes, size_t n, double c)
+static void top_step(struct gpcn *g, const struct motion *m, const double *codes, size_t n, double c)
 {
     size_t top = g->options.layers;
+    double *moved = moved_by_gradient(g, m, top);
     for (size_t j = 0; j < g->width[top]; j++) {
         double sum = 0;
         for (size_t i = 0; i < n; i++)
             sum += codes[i * g->code_dim + g->offset[top] + j] - g->weights[top][j];
-        g->weights[top][j] += c * sum;
+        moved[j] += c * sum;
     }
+    take_last_step(g, m, top);
 }
 
-/* One weight step for given codes [n x code_dim]; the lowest weights are in the span, if there is one. */
-static bpcn_status apply(struct gpcn *g, struct span *span, const double *x, const double *codes, size_t n)
+/* One weight step for given codes [n x code_dim]. */
+static bpcn_status apply(struct gpcn *g, const struct motion *m, const double *x, const double *codes, size_t n)
 {
     size_t widest = g->width[0];
     for (size_t l = 1; l <= g->options.layers; l++)
@@ -49,9 +97,9 @@ static bpcn_status apply(struct gpcn *g, struct span *span, const double *x, con
     double c = g->options.rate / ((double)n * g->options.sigma_x * g->options.sigma_x);
     bpcn_status status = z && error ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t l = 0; status == BPCN_OK && l < g->options.layers; l++)
-        layer_step(g, span, l, x, codes, n, c, z, z + n * widest, error);
+        layer_step(g, m, l, x, codes, n, c, z, z + n * widest, error);
     if (status == BPCN_OK)
-        top_step(g, codes, n, c);
+        top_step(g, m, codes, n, c);
     free(z);
     free(error);
     return status;
@@ -68,18 +116,12 @@ bpcn_status gpcn_step(struct gpcn *g, const double *x, size_t n, const double *s
                              ? gpcn_paper_infer(g, x, n, codes)
                              : gpcn_infer(g, x, NULL, n, starts != NULL, codes, NULL, NULL);
     if (status == BPCN_OK)
-        status = apply(g, NULL, x, codes, n);
+        status = apply(g, &(struct motion){0}, x, codes, n);
     free(codes);
     return status;
 }
 
 /* ---- versions */
-
-/* Entries of layer l's weights. */
-static size_t entries_of(const struct gpcn *g, size_t l)
-{
-    return g->width[l] * (l < g->options.layers ? g->width[l + 1] : 1);
-}
 
 static size_t entries_of_all(const struct gpcn *g)
 {
@@ -112,19 +154,20 @@ void gpcn_use_version(struct gpcn *g, size_t version)
 }
 
 /* Weight steps, each from the codes of the step before. */
-static bpcn_status train_within(struct gpcn *g, struct span *span, const double *x, size_t n, double *codes,
+static bpcn_status train_within(struct gpcn *g, struct motion *m, const double *x, size_t n, double *codes,
                                 double *energy)
 {
     bpcn_status status = BPCN_OK;
     for (size_t t = 0; status == BPCN_OK && t < g->options.iterations; t++) {
         int warm = t > 0 && g->options.warm > 0;
         size_t evaluations = 0, iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS;
-        status = gpcn_infer_within(g, span, x, NULL, n, warm, iterations, codes, energy, &evaluations);
+        status = gpcn_infer_within(g, m->span, x, NULL, n, warm, iterations, codes, energy, &evaluations);
+        m->momentum = t < GPCN_PLAIN_STEPS ? 0 : g->options.momentum;
         if (status == BPCN_OK)
-            status = apply(g, span, x, codes, n);
+            status = apply(g, m, x, codes, n);
         int save = g->options.checkpoint > 0 && (t + 1) % g->options.checkpoint == 0;
-        if (span != NULL && (save || t + 1 == g->options.iterations))
-            span_weights(span, g->weights[0]);
+        if (m->span != NULL && (save || t + 1 == g->options.iterations))
+            span_weights(m->span, g->weights[0]);
         if (status == BPCN_OK && save)
             status = save_version(g);
     }
@@ -135,20 +178,18 @@ bpcn_status gpcn_train(struct gpcn *g, const double *x, size_t n, double *mean_e
 {
     double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
     bpcn_status status = codes && energy ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
-    struct span *span = NULL; /* of more items than entries there is nothing to gain */
-    if (status == BPCN_OK && n <= g->width[0]) {
-        span = span_create(g->width[1], g->width[0], g->weights[0], n, x);
-        status = span ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
-    }
+    struct motion motion = {0};
+    if (status == BPCN_OK)
+        status = motion_create(g, x, n, &motion);
     g->versions = 0;
     if (status == BPCN_OK)
-        status = train_within(g, span, x, n, codes, energy);
+        status = train_within(g, &motion, x, n, codes, energy);
     if (status == BPCN_OK && mean_energy != NULL) {
         *mean_energy = 0;
         for (size_t i = 0; i < n; i++)
             *mean_energy += energy[i] / (double)n;
     }
-    span_free(span);
+    motion_free(&motion);
     free(codes);
     free(energy);
     return status;

@@ -13,6 +13,7 @@ struct span {
     double *y;                  /* Y [rows x dim] */
     double *inner;              /* Y Y' [rows x rows] */
     double *shares;             /* W [rows x above] */
+    double *velocity;           /* of the shares: V = velocity'Y */
     double *product;            /* Y R' or W Z'Z [rows x above] */
     double *square;             /* Z'Z [above x above] */
 };
@@ -23,6 +24,7 @@ void span_free(struct span *s)
         free(s->y);
         free(s->inner);
         free(s->shares);
+        free(s->velocity);
         free(s->product);
         free(s->square);
     }
@@ -34,9 +36,10 @@ static int allocate(struct span *s)
     s->y = alloc_zeroed(s->rows, s->dim * sizeof *s->y);
     s->inner = alloc_zeroed(s->rows, s->rows * sizeof *s->inner);
     s->shares = alloc_zeroed(s->rows, s->above * sizeof *s->shares);
+    s->velocity = alloc_zeroed(s->rows, s->above * sizeof *s->velocity);
     s->product = alloc_zeroed(s->rows, s->above * sizeof *s->product);
     s->square = alloc_zeroed(s->above, s->above * sizeof *s->square);
-    return s->y && s->inner && s->shares && s->product && s->square ? 0 : -1;
+    return s->y && s->inner && s->shares && s->velocity && s->product && s->square ? 0 : -1;
 }
 
 struct span *span_create(size_t above, size_t dim, const double *weights, size_t n, const double *items)
@@ -65,14 +68,16 @@ void span_products(struct span *s, size_t first, size_t count, double *gram, dou
     gpcn_rank_update(s->rows, s->above, s->above, s->shares, s->product, gram);
 }
 
-void span_step(struct span *s, double c, const double *z)
+void span_step(struct span *s, double c, double momentum, const double *z)
 {
     size_t first = s->above * s->above; /* of the items' shares */
     memset(s->square, 0, first * sizeof *s->square);
     gpcn_rank_update(s->n, s->above, s->above, z, z, s->square);
     gpcn_matmul(s->rows, s->above, s->above, s->shares, s->square, s->product);
-    for (size_t j = 0; j < s->rows * s->above; j++)
-        s->shares[j] += c * ((j < first ? 0 : z[j - first]) - s->product[j]);
+    for (size_t j = 0; j < s->rows * s->above; j++) {
+        s->velocity[j] = momentum * s->velocity[j] + c * ((j < first ? 0 : z[j - first]) - s->product[j]);
+        s->shares[j] += s->velocity[j];
+    }
 }
 
 void span_weights(const struct span *s, double *weights)

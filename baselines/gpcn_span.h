@@ -4,6 +4,8 @@
  *
  *   W <- W - c W Z'Z, and + c Z in the rows of X
  *
+ * V, the last step of R, is such a sum too.
+ *
  * All that inference asks of them follows from Y Y', which is made once: Y R' = Y Y' W, in which X R' is, and
  * R R' = W' Y R'. No step touches an entry of the items. Float64, and nothing is divided: rounding is as in plain
  * steps.
@@ -22,8 +24,8 @@ void span_free(struct span *s);
 /* gram [above x above] = R R', cross [count x above] = X R' of the items from `first` on */
 void span_products(struct span *s, size_t first, size_t count, double *gram, double *cross);
 
-/* R += c Z'(X - Z R) for z [n x above] */
-void span_step(struct span *s, double c, const double *z);
+/* R += V, V = momentum V + c Z'(X - Z R) for z [n x above]; V begins as 0 */
+void span_step(struct span *s, double c, double momentum, const double *z);
 
 /* weights [above x dim] = R */
 void span_weights(const struct span *s, double *weights);

@@ -84,7 +84,7 @@ static void say_network(const struct method_spec *s, char *text, size_t room)
     if (s->beta > 0)
         say(text, room, ", %s %.3g every %zu", s->discount ? "discount" : "forget", s->beta, s->forget_every);
     if (s->kind == METHOD_GPCN_OFFLINE)
-        say(text, room, ", %zu weight steps", s->iterations);
+        say(text, room, ", %zu weight steps%s", s->iterations, s->momentum > 0 ? " with momentum" : "");
     say(text, room, ", %s", s->minimizer == BPCN_ADAM ? "Adam" : "L-BFGS");
 }
 

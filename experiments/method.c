@@ -105,7 +105,7 @@ void method_key(const struct method_spec *s, char *key, size_t room)
 {
     static const char *const metrics[] = {
         [MHN_DOT] = "dot", [MHN_EUCLIDEAN] = "euclidean", [MHN_PAPER_DOT] = "paperdot"};
-    char shape[256], shards[64], rounds[32] = "", more[96] = "";
+    char shape[256], shards[64], rounds[32] = "", momentum[32] = "", more[96] = "";
     unsigned long long seed = (unsigned long long)s->seed;
     shape_key(s, shape, sizeof shape);
     switch (s->kind) {
@@ -133,7 +133,10 @@ void method_key(const struct method_spec *s, char *key, size_t room)
                  more, seed);
         break;
     case METHOD_GPCN_OFFLINE:
-        snprintf(more, sizeof more, s->checkpoint > 0 ? "-i%zu-best%zu" : "-i%zu", s->iterations, s->checkpoint);
+        if (s->momentum > 0)
+            snprintf(momentum, sizeof momentum, "-m%g", s->momentum);
+        snprintf(more, sizeof more, s->checkpoint > 0 ? "-i%zu%s-best%zu" : "-i%zu%s", s->iterations, momentum,
+                 s->checkpoint);
         /* fall through */
     case METHOD_GPCN_ONLINE:
         snprintf(key, room, "%s-%s-%s-x%g%s%s-s%llu", names[s->kind], shape, bpcn_activation_name(s->activation),
@@ -190,6 +193,7 @@ static bpcn_status create_gpcn(const struct method_spec *s, size_t dim, struct m
     o.sigma_x = s->sigma_x;
     o.learning = s->kind == METHOD_GPCN_OFFLINE ? GPCN_OFFLINE : GPCN_ONLINE;
     o.iterations = s->iterations;
+    o.momentum = s->momentum;
     o.checkpoint = s->checkpoint;
     o.minimizer = s->minimizer;
     o.threads = s->threads;

@@ -37,6 +37,7 @@ struct method_spec {
     enum mhn_recall recall;
     double rate;       /* mhn: of the gradient recall; 1, or 0.005 to 0.01 for the paper's high-noise table */
     size_t iterations; /* gpcn-offline: weight steps */
+    double momentum;   /* gpcn-offline: of the weight steps; 0: none, as in the paper */
     size_t checkpoint; /* gpcn-offline: the best of every so many of them answers; 0: the last */
     size_t budget;     /* nearest: bytes to stay within, keeping the latest; 0: keep all */
     int store_bytes;   /* nearest: one byte per entry */

@@ -20,6 +20,8 @@ const struct sizes sizes_of[] = {
                     .best_every = 10,
                     .wider_iterations = 20,
                     .wider_every = 10,
+                    .widest_iterations = 60, /* ten of them with momentum */
+                    .widest_every = 30,
                     .seeds = 1},
     [TIER_PAPER] = {.wide = 1024,
                     .middle = 512,
@@ -35,6 +37,8 @@ const struct sizes sizes_of[] = {
                     .best_every = 100,
                     .wider_iterations = 500,
                     .wider_every = 50,
+                    .widest_iterations = 200,
+                    .widest_every = 50,
                     .seeds = 3},
 };
 

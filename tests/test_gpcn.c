@@ -187,6 +187,80 @@ static void training_takes_the_steps_that_single_steps_take(void **state)
     }
 }
 
+/* A step as training takes it: the plain one, and momentum times the one before, which is in `last` [2 x 12 x DIM]. */
+static void step_with_momentum(struct gpcn *g, const double *x, size_t n, double momentum, double *last)
+{
+    double before[2 * 12 * DIM] = {0};
+    const size_t entries[] = {12 * DIM, 12 * 8};
+    for (size_t l = 0; l < 2; l++)
+        memcpy(before + l * 12 * DIM, gpcn_weights(g, l), entries[l] * sizeof *before);
+    double top[8], *top_weights = gpcn_weights(g, 2);
+    memcpy(top, top_weights, sizeof top);
+    assert_int_equal(gpcn_step(g, x, n, NULL), BPCN_OK);
+    for (size_t l = 0; l < 2; l++)
+        for (size_t j = 0; j < entries[l]; j++) {
+            double *step = last + l * 12 * DIM + j, old = before[l * 12 * DIM + j];
+            *step = momentum * *step + gpcn_weights(g, l)[j] - old;
+            gpcn_weights(g, l)[j] = old + *step;
+        }
+    for (size_t j = 0; j < 8; j++) {
+        double *step = last + 2 * 12 * DIM + j;
+        *step = momentum * *step + top_weights[j] - top[j];
+        top_weights[j] = top[j] + *step;
+    }
+}
+
+/* After the plain steps momentum adds up single ones, whether the lowest weights are kept as sums of rows or not. */
+static void momentum_adds_a_part_of_the_step_before(void **state)
+{
+    static float x32[3 * DIM * DIM];
+    static double x[3 * DIM * DIM];
+    (void)state;
+    fill(x32, 3 * DIM * DIM, 14);
+    for (size_t j = 0; j < 3 * DIM * DIM; j++)
+        x[j] = (double)x32[j];
+    for (size_t n = ITEMS; n <= 3 * DIM; n += 3 * DIM - ITEMS) {
+        struct gpcn_options o = gpcn_options_default();
+        struct gpcn *trained, *stepped, *plain;
+        double most = 0, by_momentum = 0, last[2 * 12 * DIM + 8] = {0};
+        o.dim = DIM;
+        o.layers = 2;
+        o.hidden[0] = 12;
+        o.hidden[1] = 8;
+        o.iterations = GPCN_PLAIN_STEPS + 4;
+        o.warm = 0;
+        assert_int_equal(gpcn_create(&o, &plain), BPCN_OK);
+        o.momentum = 0.9;
+        assert_int_equal(gpcn_create(&o, &trained), BPCN_OK);
+        assert_int_equal(gpcn_create(&o, &stepped), BPCN_OK);
+        assert_int_equal(gpcn_train(trained, x, n, NULL), BPCN_OK);
+        assert_int_equal(gpcn_train(plain, x, n, NULL), BPCN_OK);
+        for (size_t t = 0; t < o.iterations; t++)
+            step_with_momentum(stepped, x, n, t < GPCN_PLAIN_STEPS ? 0 : 0.9, last);
+        for (size_t l = 0; l <= 2; l++)
+            for (size_t j = 0; j < (l == 0 ? 12 * DIM : l == 1 ? 12 * 8 : 8); j++) {
+                most = fmax(most, fabs(gpcn_weights(trained, l)[j] - gpcn_weights(stepped, l)[j]));
+                by_momentum = fmax(by_momentum, fabs(gpcn_weights(trained, l)[j] - gpcn_weights(plain, l)[j]));
+            }
+        assert_true(most < 1e-3 * by_momentum && by_momentum > 1e-3);
+        gpcn_free(trained);
+        gpcn_free(stepped);
+        gpcn_free(plain);
+    }
+}
+
+static void a_momentum_that_never_ends_is_refused(void **state)
+{
+    struct gpcn_options o = gpcn_options_default();
+    struct gpcn *g;
+    (void)state;
+    o.dim = 3;
+    for (o.momentum = -0.5; o.momentum <= 1; o.momentum += 1.5) {
+        assert_int_equal(gpcn_create(&o, &g), BPCN_INVALID);
+        assert_null(g);
+    }
+}
+
 /* Versions are what shorter trainings end with, to the bit. */
 static void a_version_is_the_network_of_a_shorter_training(void **state)
 {
@@ -393,6 +467,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(offline_training_recalls_what_one_step_each_does_not),
         cmocka_unit_test(warm_training_reaches_the_energies_of_full_inference),
         cmocka_unit_test(training_takes_the_steps_that_single_steps_take),
+        cmocka_unit_test(momentum_adds_a_part_of_the_step_before),
+        cmocka_unit_test(a_momentum_that_never_ends_is_refused),
         cmocka_unit_test(a_version_is_the_network_of_a_shorter_training),
         cmocka_unit_test(the_papers_inference_recalls_what_ours_does),
         cmocka_unit_test(samples_are_the_same_for_the_same_draw),
