@@ -39,6 +39,8 @@ static const char usage[] =
     "  --rate R               mhn: of the gradient recall; default 1. The paper's high-noise table\n"
     "                         comes out with 0.005\n"
     "  --iterations N         gpcn-offline: weight steps; default 4000\n"
+    "  --momentum M           gpcn-offline: of the steps after the first 50; default 0. With 0.9 some 200\n"
+    "                         do what takes thousands without\n"
     "  --budget BYTES [--uint8]   nearest: keep only the latest images that fit\n"
     "  --limit-queries N      read back only N of the images, spread evenly\n"
     "  --threads N            threads of the matrix products; default one per core\n"
@@ -81,6 +83,7 @@ enum {
     OPT_RECALL,
     OPT_RATE,
     OPT_ITERATIONS,
+    OPT_MOMENTUM,
     OPT_BUDGET,
     OPT_UINT8,
     OPT_LIMIT,
@@ -110,6 +113,7 @@ static const struct option options[] = {{"data", required_argument, NULL, OPT_DA
                                         {"recall", required_argument, NULL, OPT_RECALL},
                                         {"rate", required_argument, NULL, OPT_RATE},
                                         {"iterations", required_argument, NULL, OPT_ITERATIONS},
+                                        {"momentum", required_argument, NULL, OPT_MOMENTUM},
                                         {"budget", required_argument, NULL, OPT_BUDGET},
                                         {"uint8", no_argument, NULL, OPT_UINT8},
                                         {"limit-queries", required_argument, NULL, OPT_LIMIT},
@@ -188,6 +192,8 @@ static int take_number(struct request *r, int option, const char *text, struct f
         return number_of(text, "--rate", &r->spec.rate, failure);
     case OPT_BETA:
         return number_of(text, "--beta", &r->spec.beta, failure);
+    case OPT_MOMENTUM:
+        return number_of(text, "--momentum", &r->spec.momentum, failure);
     case OPT_PARTICLES:
         return count_of(text, "--particles", &r->spec.particles, failure);
     case OPT_SHARDS:

@@ -37,3 +37,11 @@ if command -v python3 >/dev/null; then
 else
     skip "where fetch-data puts datasets: there is no python3"
 fi
+
+# ---- what eval is told, the model is told
+pictures photos 8 8
+offline() { bpcn eval --data photos --model gpcn-offline --hidden 8,8 --length 8 --iterations 60 --tasks mask0.25 --json "$@"; }
+law "eval: momentum changes how GPCN learns" test "$(offline --momentum 0.9 | json mse)" != "$(offline | json mse)"
+law "eval: none is what it has" test "$(offline --momentum 0 | json mse)" = "$(offline | json mse)"
+law "eval: a momentum that never ends is refused" fails 1 \
+    "bpcn eval: gpcn-offline: a GPCN wants a momentum from 0 to below 1, not 1" offline --momentum 1
