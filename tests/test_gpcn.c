@@ -13,14 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct gpcn *made_gpcn(enum gpcn_learning learning, bpcn_activation activation)
+/* Of a network of two hidden layers. */
+static struct gpcn_options small_options(void)
 {
     struct gpcn_options o = gpcn_options_default();
-    struct gpcn *g;
     o.dim = DIM;
     o.layers = 2;
     o.hidden[0] = 12;
     o.hidden[1] = 8;
+    return o;
+}
+
+static struct gpcn *made_gpcn(enum gpcn_learning learning, bpcn_activation activation)
+{
+    struct gpcn_options o = small_options();
+    struct gpcn *g;
     o.activation = activation;
     o.learning = learning;
     o.iterations = 400;
@@ -32,15 +39,11 @@ static struct gpcn *made_gpcn(enum gpcn_learning learning, bpcn_activation activ
    with the codes held. */
 static void a_weight_step_goes_down_the_energy(void **state)
 {
-    struct gpcn_options o = gpcn_options_default();
+    struct gpcn_options o = small_options();
     struct gpcn *g;
     float x32[DIM];
     double x[DIM], codes[20], before, after, moved = 0, old[12 * DIM];
     (void)state;
-    o.dim = DIM;
-    o.layers = 2;
-    o.hidden[0] = 12;
-    o.hidden[1] = 8;
     o.rate = 1e-9; /* small enough for first order */
     assert_int_equal(gpcn_create(&o, &g), BPCN_OK);
     fill(x32, DIM, 9);
@@ -107,17 +110,13 @@ static void offline_training_recalls_what_one_step_each_does_not(void **state)
 /* The mean energy of the items after training from the prior of a seed. */
 static double trained_energy(uint64_t seed, size_t iterations, size_t warm)
 {
-    struct gpcn_options o = gpcn_options_default();
+    struct gpcn_options o = small_options();
     struct gpcn *g;
     float x32[ITEMS * DIM];
     double x[ITEMS * DIM], codes[ITEMS * 20], energies[ITEMS], mean = 0;
     fill(x32, ITEMS * DIM, 100 + seed);
     for (size_t j = 0; j < ITEMS * DIM; j++)
         x[j] = (double)x32[j];
-    o.dim = DIM;
-    o.layers = 2;
-    o.hidden[0] = 12;
-    o.hidden[1] = 8;
     o.seed = seed;
     o.iterations = iterations;
     o.warm = warm;
@@ -161,13 +160,9 @@ static void training_takes_the_steps_that_single_steps_take(void **state)
     for (size_t j = 0; j < 3 * DIM * DIM; j++)
         x[j] = (double)x32[j];
     for (size_t n = ITEMS; n <= 3 * DIM; n += 3 * DIM - ITEMS) {
-        struct gpcn_options o = gpcn_options_default();
+        struct gpcn_options o = small_options();
         struct gpcn *trained, *stepped;
         double most = 0;
-        o.dim = DIM;
-        o.layers = 2;
-        o.hidden[0] = 12;
-        o.hidden[1] = 8;
         o.iterations = 5;
         o.warm = 0;
         assert_int_equal(gpcn_create(&o, &trained), BPCN_OK);
@@ -220,13 +215,9 @@ static void momentum_adds_a_part_of_the_step_before(void **state)
     for (size_t j = 0; j < 3 * DIM * DIM; j++)
         x[j] = (double)x32[j];
     for (size_t n = ITEMS; n <= 3 * DIM; n += 3 * DIM - ITEMS) {
-        struct gpcn_options o = gpcn_options_default();
+        struct gpcn_options o = small_options();
         struct gpcn *trained, *stepped, *plain;
         double most = 0, by_momentum = 0, last[2 * 12 * DIM + 8] = {0};
-        o.dim = DIM;
-        o.layers = 2;
-        o.hidden[0] = 12;
-        o.hidden[1] = 8;
         o.iterations = GPCN_PLAIN_STEPS + 4;
         o.warm = 0;
         assert_int_equal(gpcn_create(&o, &plain), BPCN_OK);
