@@ -191,15 +191,6 @@ static void put_sum(FILE *file, struct agreement n)
     put_agreement(file, n);
 }
 
-/* With those that are not told apart from the paper's. */
-static void put_sum_with_same(FILE *file, struct agreement n)
-{
-    size_t both = n.agree + n.other[SAME];
-    if (n.there > 0)
-        fprintf(file, " %.0f %%: %zu of %zu", percent(both, n.there), both, n.there);
-    fputs(" |", file);
-}
-
 static void add_agreement(struct agreement *sum, const struct agreement *n)
 {
     sum->planned += n->planned;
@@ -265,8 +256,11 @@ static void counts_table(FILE *file, const struct job_list *list, const struct p
     for (size_t m = 0; m < PAPER_METHODS; m++)
         put_sum(file, sum[m]);
     fputs("\n| all that agree, or are within the spread of both | | | | |", file);
-    for (size_t m = 0; m < PAPER_METHODS; m++)
-        put_sum_with_same(file, sum[m]);
+    for (size_t m = 0; m < PAPER_METHODS; m++) {
+        struct agreement n = sum[m];
+        n.agree += n.other[SAME];
+        put_sum(file, n);
+    }
     fputc('\n', file);
     put_others(file, sum);
 }
