@@ -111,12 +111,13 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* By the paper's minimiser: all images of the short sequences of high-noise, which are few; else some, and fewest where
-   the strength of writes is varied, in 168 places. */
-static size_t adam_queries(const struct plan *p, const struct table *t, const struct row *r)
+/* By the paper's minimiser: all images of the short sequences of high-noise, which are few, and of GPCN's shortest; else
+   some, and fewest where the strength of writes is varied, in 168 places. */
+static size_t adam_queries(const struct plan *p, const struct table *t, const struct row *r, size_t length)
 {
     const struct method_spec usual = method_spec_default();
-    if (strcmp(t->experiment, "high-noise") == 0)
+    if (strcmp(t->experiment, "high-noise") == 0 ||
+        (r->spec.kind == METHOD_GPCN_ONLINE && length <= COMPARED_QUERIES))
         return 0;
     if (r->spec.sigma_w != usual.sigma_w || r->spec.sigma_x != usual.sigma_x)
         return ADAM_QUERIES / 2;
@@ -125,13 +126,13 @@ static size_t adam_queries(const struct plan *p, const struct table *t, const st
 
 /* The paper's objective reads in thirty rounds, and so does GPCN: at the paper's sizes some of the images must do,
    unless a limit was asked for. GPCN online by our minimiser reads them all. */
-static size_t queries_of(const struct plan *p, const struct table *t, const struct row *r)
+static size_t queries_of(const struct plan *p, const struct table *t, const struct row *r, size_t length)
 {
     int slow = r->objective == BPCN_OBJECTIVE_PAPER || r->spec.kind == METHOD_GPCN_OFFLINE;
     if (p->limit > 0 || t->queries > 0)
         return p->limit > 0 ? p->limit : t->queries;
     if (p->tier == TIER_PAPER && r->spec.minimizer == BPCN_ADAM)
-        return adam_queries(p, t, r);
+        return adam_queries(p, t, r, length);
     return slow && p->tier == TIER_PAPER ? COMPARED_QUERIES : 0;
 }
 
@@ -155,7 +156,7 @@ int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t co
                           .objective = r->objective,
                           .latest = t->latest,
                           .twice = t->twice,
-                          .limit = is_recall(t->kind) ? queries_of(p, t, r) : 0};
+                          .limit = is_recall(t->kind) ? queries_of(p, t, r, t->lengths[column]) : 0};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;
