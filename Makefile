@@ -48,7 +48,9 @@ STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
 # ---- what is built on it
-BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard baselines/*.c))
+# Of the baselines one file is compiled for each precision; in float with the minimisers of that precision.
+GPCN32 := $(BUILD)/baselines/gpcn_real32.o
+BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard baselines/*.c)) $(GPCN32)
 FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
 EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/*.c))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
@@ -98,6 +100,7 @@ $(BUILD)/%.f64.o: %.c | deps
 $(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
 	$(COMPILE_SET)
 $(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
+$(BUILD)/baselines/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
 
@@ -129,6 +132,8 @@ $(REAL32): $(F32)
 	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
 $(REAL64): $(F64)
 	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+$(GPCN32): $(BUILD)/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam kink lbfgs)
+	$(JOIN) --keep-global-symbol='gpcn_search_f32' $@
 $(BUILD)/bayespcn.o: $(PLAIN) $(REAL32) $(REAL64)
 	$(JOIN) --keep-global-symbol='bpcn_*' $@
 $(STATIC): $(BUILD)/bayespcn.o

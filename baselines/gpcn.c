@@ -19,6 +19,7 @@ struct gpcn_options gpcn_options_default(void)
                              .learning = GPCN_ONLINE,
                              .iterations = 4000,
                              .warm = 12,
+                             .precision = BPCN_FLOAT32,
                              .minimizer = BPCN_LBFGS,
                              .adam_rate = 0.01,
                              .adam_stop = 1e-3,
@@ -71,12 +72,14 @@ bpcn_status gpcn_create(const struct gpcn_options *options, struct gpcn **gpcn)
     if (g == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
     g->options = *options;
+    g->crew = crew_create(options->threads);
     g->width[0] = options->dim;
     for (size_t l = 1; l <= options->layers; l++) {
         g->width[l] = options->hidden[l - 1];
         g->offset[l] = g->code_dim;
         g->code_dim += g->width[l];
     }
+    status = g->crew ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t l = 0; status == BPCN_OK && l <= options->layers; l++) {
         g->weights[l] = alloc_zeroed(g->width[l], (l < options->layers ? g->width[l + 1] : 1) * sizeof(double));
         status = g->weights[l] ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
@@ -96,6 +99,7 @@ void gpcn_free(struct gpcn *g)
         free(g->weights[l]);
     if (g != NULL) {
         bpcn_memory_free(g->network);
+        crew_free(g->crew);
         free(g->items);
         free(g->saved);
     }
@@ -140,21 +144,29 @@ static double take(size_t entries, const unsigned char *known, const double *pre
 }
 
 /* A mask: unknown entries are their predictions at the minimum, so one inference over the known
-   ones answers. None: rounds of best code, best observation, until neither moves. */
+   ones answers. None: rounds of best code, best observation, until neither moves; codes begin anew in each where their
+   starts are drawn, as the paper's do. */
 static bpcn_status answer(const struct gpcn *g, const unsigned char *known, size_t n, double *x, size_t *evaluations)
 {
     size_t entries = n * g->width[0], rounds = known ? 1 : g->options.rounds;
-    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes);
+    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
     double *prediction = alloc_zeroed(n, g->width[0] * sizeof *prediction);
-    bpcn_status status = codes && prediction ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = codes && energy && prediction ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t round = 0; status == BPCN_OK && round < rounds; round++) {
-        status = gpcn_infer(g, x, known, n, round > 0, codes, NULL, evaluations);
+        struct gpcn_asked asked = {.x = x,
+                                   .known = known,
+                                   .n = n,
+                                   .started = round > 0 && !gpcn_draws_starts(g),
+                                   .draw = round * n,
+                                   .iterations = GPCN_MOST_ITERATIONS};
+        status = gpcn_infer_asked(g, &asked, codes, energy, evaluations);
         if (status == BPCN_OK)
             status = gpcn_predict(g, codes, n, prediction);
         if (status != BPCN_OK || take(entries, known, prediction, x) <= 1e-4)
             break;
     }
     free(codes);
+    free(energy);
     free(prediction);
     return status;
 }

@@ -1,6 +1,7 @@
 /*
  * GPCN, the generative predictive coding network that BayesPCN grew out of: the same layers with
- * point weights, learnt by gradient steps. Everything is float64.
+ * point weights, learnt by gradient steps. Weights and their steps are float64; codes are searched in float32 unless
+ * float64 is asked for.
  *
  *   E = sum_l [ d_l/2 log(2 pi s) + |x_l - f(x_{l+1}) R_l|^2 / (2 s) ] + the top,   s = sx^2
  *   one step: infer the codes of n items; R_l += rate * mean over items of -dE/dR_l; top likewise
@@ -15,7 +16,7 @@ enum gpcn_learning {
     GPCN_OFFLINE /* items are collected; the next read first trains on all of them from the prior */
 };
 
-/* At first a step is as long as the energy bears, and momentum throws single items into minima they stay in. */
+/* Momentum from the first step on does harm (docs/SPEED.md). */
 enum { GPCN_PLAIN_STEPS = 50 };
 
 struct gpcn_options {
@@ -30,12 +31,13 @@ struct gpcn_options {
                                     8, small networks leave the way of full inference within 16 steps */
     double momentum;          /* offline: of the weight steps after the first GPCN_PLAIN_STEPS; default 0, the paper's.
                                  A step is then momentum times the last one and the gradient's */
+    bpcn_precision precision; /* of searches: BPCN_FLOAT32 (default) or BPCN_FLOAT64 */
     bpcn_minimizer minimizer; /* BPCN_LBFGS (default) or BPCN_ADAM, the paper's */
     double adam_rate, adam_stop; /* default 0.01, 1e-3 */
     size_t adam_steps;           /* default 500 */
     size_t rounds;               /* of an auto-associative read; default 30 */
     size_t checkpoint; /* offline: the weights of every so many steps are kept as a version; 0: the last only */
-    int threads;       /* of Adam's products; 0: one per core. The others are BLAS's */
+    int threads;       /* of the searches' products; 0: one per core. The others are BLAS's */
     uint64_t seed;     /* draws the prior, the same as bayespcn's for this seed */
 };
 struct gpcn_options gpcn_options_default(void);

@@ -1,13 +1,14 @@
 /*
- * Inference of GPCN's codes. Layer 0 is the wide one, and its observation does not move: with
- * G = R_0 R_0' and p = x_0 R_0' over the known entries,
+ * Inference of GPCN's codes: what is prepared once, in float64, for the search (gpcn_search.c). Layer 0 is the wide
+ * one, and its observation does not move: with R_0 = L Q over the known entries, L [d1 x d1] lower triangular and the
+ * rows of Q orthonormal,
  *
- *   |x_0 - z R_0|^2 = |x_0|^2 - 2 z p' + z G z',   d/dz = 2 (z G - p)
+ *   |x_0 - z R_0|^2 = |x_0|^2 - |y|^2 + |y - z L|^2,   y = x_0 Q'
  *
- * so that an evaluation never touches R_0. In float64 the cancellation costs nothing that is
- * looked at: 1e7 * 1e-16 against a tolerance of 1e-3. It needs one mask for all rows; rows with
- * masks of their own take the plain way.
+ * so that the search never touches R_0. L is the Cholesky factor of G = R_0 R_0', and y L' = p = x_0 R_0'. It needs
+ * one mask for all rows, and rows of R_0 that differ: otherwise the search has R_0 itself.
  */
+#include "gpcn_search.h"
 #include "gpcn_seam.h"
 #include "gpcn_state.h"
 #include "linalg.h"
@@ -20,237 +21,189 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct inference {
-    const struct gpcn *g;
-    const double *x;            /* [n x dim] */
-    const unsigned char *known; /* [n x dim] or NULL */
-    struct span *span;          /* R_0 and the rows, from row `first` on; NULL: the weights are R_0 */
-    size_t first, n, iterations;
-    double *gram;             /* [d1 x d1], or NULL: the plain way */
-    double *cross;            /* [n x d1] */
-    double *squares;          /* [n] */
-    double *z, *slope, *pull; /* [batch x widest] */
-    double *error;            /* [batch x widest below] */
+/* Layer 0 as L and y. */
+struct factored {
+    double *lower;   /* L [d1 x d1] */
+    double *target;  /* y [n x d1] */
+    double *rest;    /* |x|^2 - |y|^2 [n] */
+    double *visible; /* [d1 x dim]: R_0 with nothing where it is not known, or R_0 of a span */
 };
 
-static void inference_free(struct inference *f)
+static void factored_free(struct factored *f)
 {
-    free(f->gram);
-    free(f->cross);
-    free(f->squares);
-    free(f->z);
-    free(f->error);
+    free(f->lower);
+    free(f->target);
+    free(f->rest);
+    free(f->visible);
 }
 
-/* Whether every row has the mask of the first. */
-static int one_mask(const struct inference *f)
+static int factored_allocate(struct factored *f, size_t n, size_t d1)
 {
-    size_t dim = f->g->width[0];
-    for (size_t i = 1; f->known != NULL && i < f->n; i++)
-        if (memcmp(f->known, f->known + i * dim, dim) != 0)
+    f->lower = alloc_zeroed(d1, d1 * sizeof *f->lower);
+    f->target = alloc_zeroed(n, d1 * sizeof *f->target);
+    f->rest = alloc_zeroed(n, sizeof *f->rest);
+    return f->lower && f->target && f->rest ? 0 : -1;
+}
+
+static int one_mask(const struct gpcn_asked *a, size_t dim)
+{
+    for (size_t i = 1; a->known != NULL && i < a->n; i++)
+        if (memcmp(a->known, a->known + i * dim, dim) != 0)
             return 0;
     return 1;
 }
 
-static int allocate(struct inference *f)
+/* G and p over the known entries. -1 when out of memory. */
+static int products(const struct gpcn *g, const struct gpcn_asked *a, struct factored *f)
 {
-    const struct gpcn *g = f->g;
-    size_t widest = 1, below = g->width[0], d1 = g->width[1];
-    for (size_t l = 1; l <= g->options.layers; l++)
-        widest = g->width[l] > widest ? g->width[l] : widest;
-    below = one_mask(f) ? widest : below > widest ? below : widest;
-    f->z = alloc_zeroed(GPCN_BATCH, 3 * widest * sizeof *f->z);
-    f->error = alloc_zeroed(GPCN_BATCH, below * sizeof *f->error);
-    if (f->z == NULL || f->error == NULL)
-        return -1;
-    f->slope = f->z + GPCN_BATCH * widest;
-    f->pull = f->slope + GPCN_BATCH * widest;
-    if (!one_mask(f))
+    size_t dim = g->width[0], d1 = g->width[1];
+    const double *weights = g->weights[0];
+    if (a->span != NULL) {
+        span_products(a->span, a->first, a->n, f->lower, f->target);
         return 0;
-    f->gram = alloc_zeroed(d1, d1 * sizeof *f->gram);
-    f->cross = alloc_zeroed(f->n, d1 * sizeof *f->cross);
-    f->squares = alloc_zeroed(f->n, sizeof *f->squares);
-    return f->gram && f->cross && f->squares ? 0 : -1;
-}
-
-/* Zeroes what is not known in rows [n x dim] that all have the same mask. */
-static void hide(size_t n, size_t dim, const unsigned char *known, double *rows)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < dim; j++)
-            rows[i * dim + j] = known[j] ? rows[i * dim + j] : 0;
-}
-
-/* G, p and |x|^2 over the known entries. */
-static int prepare_gram(struct inference *f)
-{
-    size_t dim = f->g->width[0], d1 = f->g->width[1];
-    const double *weights = f->g->weights[0];
-    double *visible = NULL;
-    if (f->known != NULL) {
-        visible = alloc_zeroed(d1, dim * sizeof *visible);
-        if (visible == NULL)
+    }
+    if (a->known != NULL) {
+        f->visible = alloc_zeroed(d1, dim * sizeof *f->visible);
+        if (f->visible == NULL)
             return -1;
-        memcpy(visible, weights, d1 * dim * sizeof *visible);
-        hide(d1, dim, f->known, visible);
-        weights = visible;
+        for (size_t k = 0; k < d1; k++)
+            for (size_t j = 0; j < dim; j++)
+                f->visible[k * dim + j] = a->known[j] ? weights[k * dim + j] : 0;
+        weights = f->visible;
     }
-    if (f->span != NULL)
-        span_products(f->span, f->first, f->n, f->gram, f->cross);
-    else {
-        gpcn_matmul_transposed(d1, d1, dim, weights, weights, f->gram);
-        gpcn_matmul_transposed(f->n, d1, dim, f->x, weights, f->cross);
-    }
-    for (size_t i = 0; i < f->n; i++)
-        for (size_t j = 0; j < dim; j++)
-            if (f->known == NULL || f->known[j])
-                f->squares[i] += f->x[i * dim + j] * f->x[i * dim + j];
-    free(visible);
+    gpcn_matmul_transposed(d1, d1, dim, weights, weights, f->lower);
+    gpcn_matmul_transposed(a->n, d1, dim, a->x, weights, f->target);
     return 0;
 }
 
-static void activate_rows(const struct gpcn *g, size_t l, size_t n, const double *codes, double *z, double *slope)
+/* Whether G = R'R has a factor with which y is accurate: an error of p grows by 1 / R_kk. */
+static int factorize(size_t d1, double *gram)
+{
+    double least = INFINITY, most = 0;
+    if (cholesky(d1, gram) != 0)
+        return 0;
+    for (size_t k = 0; k < d1; k++) {
+        least = fmin(least, gram[k * d1 + k]);
+        most = fmax(most, gram[k * d1 + k]);
+    }
+    return least > 1e-5 * most;
+}
+
+static void transpose(size_t n, double *a)
 {
     for (size_t i = 0; i < n; i++)
-        gpcn_activate(g->options.activation, g->width[l], codes + i * g->code_dim + g->offset[l], z + i * g->width[l],
-                      slope + i * g->width[l]);
-}
-
-/* Layer 0 by G: energy and pull = z G - p. */
-static void gram_layer(struct inference *f, size_t n, const size_t *rows, double *energy)
-{
-    size_t d1 = f->g->width[1];
-    double s = f->g->options.sigma_x * f->g->options.sigma_x;
-    gpcn_matmul(n, d1, d1, f->z, f->gram, f->pull);
-    for (size_t i = 0; i < n; i++) {
-        double *pull = f->pull + i * d1;
-        const double *z = f->z + i * d1, *p = f->cross + rows[i] * d1;
-        energy[i] += (f->squares[rows[i]] - 2 * dot(d1, z, p) + dot(d1, z, pull)) / (2 * s);
-        for (size_t j = 0; j < d1; j++)
-            pull[j] -= p[j];
-    }
-}
-
-/* Any layer the plain way: pull = -e R'. Leaves e in f->error. */
-static void plain_layer(struct inference *f, size_t l, size_t n, const size_t *rows, const double *codes,
-                        double *energy)
-{
-    const struct gpcn *g = f->g;
-    size_t above = g->width[l + 1], below = g->width[l];
-    double s = g->options.sigma_x * g->options.sigma_x;
-    gpcn_matmul(n, above, below, f->z, g->weights[l], f->error);
-    for (size_t i = 0; i < n; i++) {
-        const double *target = l == 0 ? f->x + rows[i] * below : codes + i * g->code_dim + g->offset[l];
-        const unsigned char *known = l == 0 && f->known ? f->known + rows[i] * below : NULL;
-        double *e = f->error + i * below;
-        for (size_t j = 0; j < below; j++)
-            e[j] = known == NULL || known[j] ? e[j] - target[j] : 0;
-        energy[i] += sum_of_squares(below, e) / (2 * s);
-    }
-    gpcn_matmul_transposed(n, above, below, f->error, g->weights[l], f->pull);
-}
-
-static void top_layer(const struct gpcn *g, size_t n, const double *codes, double *energy, double *grad)
-{
-    size_t top = g->options.layers, at = g->offset[top];
-    double s = g->options.sigma_x * g->options.sigma_x;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < g->width[top]; j++) {
-            double e = codes[i * g->code_dim + at + j] - g->weights[top][j];
-            energy[i] += e * e / (2 * s);
-            grad[i * g->code_dim + at + j] += e / s;
+        for (size_t j = 0; j < i; j++) {
+            double upper = a[j * n + i];
+            a[j * n + i] = a[i * n + j];
+            a[i * n + j] = upper;
         }
 }
 
-static double constant(const struct gpcn *g)
+/* R_0 itself is the problem's; from a span it has yet to be made. -1 when out of memory. */
+static int plain_lowest(const struct gpcn *g, const struct gpcn_asked *a, struct factored *f, struct gpcn_problem *p)
 {
-    const double two_pi = 6.283185307179586477;
-    double entries = (double)(g->width[0] + g->code_dim);
-    return 0.5 * entries * log(two_pi * g->options.sigma_x * g->options.sigma_x);
+    if (a->span == NULL)
+        return 0;
+    f->visible = alloc_zeroed(g->width[1], g->width[0] * sizeof *f->visible);
+    if (f->visible == NULL)
+        return -1;
+    span_weights(a->span, f->visible);
+    p->lowest = f->visible;
+    return 0;
 }
 
-static void evaluate(void *context, size_t n, const size_t *rows, const double *codes, double *energy, double *grad)
+/* Makes L and y the problem, where they can be made. -1 when out of memory. */
+static int factor_lowest(const struct gpcn *g, const struct gpcn_asked *a, struct factored *f, struct gpcn_problem *p)
 {
-    struct inference *f = context;
-    const struct gpcn *g = f->g;
-    double s = g->options.sigma_x * g->options.sigma_x;
-    for (size_t i = 0; i < n; i++)
-        energy[i] = constant(g);
-    for (size_t l = 0; l < g->options.layers; l++) {
-        size_t above = g->width[l + 1];
-        activate_rows(g, l + 1, n, codes, f->z, f->slope);
-        if (l == 0 && f->gram != NULL)
-            gram_layer(f, n, rows, energy);
-        else
-            plain_layer(f, l, n, rows, codes, energy);
-        for (size_t i = 0; i < n; i++) {
-            double *up = grad + i * g->code_dim + g->offset[l + 1], *down = grad + i * g->code_dim + g->offset[l];
-            for (size_t j = 0; j < above; j++)
-                up[j] = f->slope[i * above + j] * f->pull[i * above + j] / s;
-            for (size_t j = 0; l > 0 && j < g->width[l]; j++)
-                down[j] -= f->error[i * g->width[l] + j] / s;
-        }
+    size_t dim = g->width[0], d1 = g->width[1];
+    if (!one_mask(a, dim))
+        return 0;
+    if (factored_allocate(f, a->n, d1) != 0 || products(g, a, f) != 0)
+        return -1;
+    if (!factorize(d1, f->lower))
+        return plain_lowest(g, a, f, p);
+    gpcn_solve_upper(a->n, d1, f->lower, f->target);
+    for (size_t i = 0; i < a->n; i++) {
+        for (size_t j = 0; j < dim; j++)
+            if (a->known == NULL || a->known[j])
+                f->rest[i] += a->x[i * dim + j] * a->x[i * dim + j];
+        f->rest[i] = fmax(0, f->rest[i] - dot(d1, f->target + i * d1, f->target + i * d1));
     }
-    top_layer(g, n, codes, energy, grad);
+    transpose(d1, f->lower);
+    p->below = d1;
+    p->lowest = f->lower;
+    p->triangular = 1;
+    p->target = f->target;
+    p->known = NULL;
+    p->rest = f->rest;
+    return 0;
 }
 
-/* The library's starts: top-down, which for ReLU can be dead, so there N(0, 1/width). */
-static void start(const struct gpcn *g, size_t row, double *z, double *slope, double *code)
+int gpcn_draws_starts(const struct gpcn *g)
+{
+    return g->options.activation == BPCN_RELU || g->options.minimizer == BPCN_ADAM;
+}
+
+/* The library's starts: top-down, which for ReLU can be dead, so there N(0, 1/width), drawn by number. */
+static bpcn_status start(const struct gpcn *g, uint64_t number, double *code)
 {
     size_t top = g->options.layers;
+    double *z = alloc_zeroed(g->code_dim, 2 * sizeof *z);
+    if (z == NULL)
+        return BPCN_NO_MEMORY;
     memcpy(code + g->offset[top], g->weights[top], g->width[top] * sizeof *code);
     for (size_t l = top; l-- > 1;) {
-        gpcn_activate(g->options.activation, g->width[l + 1], code + g->offset[l + 1], z, slope);
+        gpcn_activate(g->options.activation, g->width[l + 1], code + g->offset[l + 1], z, z + g->code_dim);
         gpcn_matmul(1, g->width[l + 1], g->width[l], z, g->weights[l], code + g->offset[l]);
     }
-    if (g->options.activation != BPCN_RELU && g->options.minimizer != BPCN_ADAM)
-        return;
-    for (size_t l = 1; l <= top; l++) {
+    free(z);
+    for (size_t l = 1; gpcn_draws_starts(g) && l <= top; l++) {
         double scale = 1 / sqrt((double)g->width[l]);
-        random_normals(g->options.seed, stream_id(STREAM_START, UINT64_MAX / 2 + row, l), 0, g->width[l],
+        random_normals(g->options.seed, stream_id(STREAM_START, UINT64_MAX / 2 + number, l), 0, g->width[l],
                        code + g->offset[l]);
         for (size_t j = 0; j < g->width[l]; j++)
             code[g->offset[l] + j] *= scale;
     }
+    return BPCN_OK;
 }
 
-static bpcn_status infer_rows(struct inference *f, int started, double *codes, double *energy, size_t *evaluations)
+static bpcn_status infer_rows(const struct gpcn *g, const struct gpcn_asked *a, double *codes, double *energy,
+                              size_t *evaluations)
 {
-    size_t code = f->g->code_dim;
-    double *energies = alloc_zeroed(f->n, sizeof *energies);
-    bpcn_status status = BPCN_NO_MEMORY;
-    if (energies != NULL && allocate(f) == 0 && (f->gram == NULL || prepare_gram(f) == 0)) {
-        for (size_t i = 0; !started && i < f->n; i++)
-            start(f->g, i, f->z, f->slope, codes + i * code);
-        status = gpcn_minimize(&f->g->options, code, f->n, f->iterations, evaluate, f, codes, energies, evaluations);
-    }
-    for (size_t i = 0; status == BPCN_OK && i < f->n; i++) {
-        if (!isfinite(energies[i]))
+    struct gpcn_problem p = {.g = g,
+                             .n = a->n,
+                             .iterations = a->iterations,
+                             .below = g->width[0],
+                             .lowest = g->weights[0],
+                             .target = a->x,
+                             .known = a->known};
+    struct factored f = {0};
+    bpcn_status status = factor_lowest(g, a, &f, &p) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t i = 0; !a->started && status == BPCN_OK && i < a->n; i++)
+        status = start(g, a->draw + a->first + i, codes + i * g->code_dim);
+    if (status == BPCN_OK)
+        status = g->options.precision == BPCN_FLOAT64 ? gpcn_search_f64(&p, codes, energy, evaluations)
+                                                      : gpcn_search_f32(&p, codes, energy, evaluations);
+    for (size_t i = 0; status == BPCN_OK && i < a->n; i++)
+        if (!isfinite(energy[i]))
             status = BPCN_NUMERIC;
-        if (energy != NULL)
-            energy[i] = energies[i];
-    }
-    free(energies);
-    inference_free(f);
+    factored_free(&f);
     return status;
 }
 
 /* Adam evaluates all its rows at once, so it gets them a batch at a time. */
-bpcn_status gpcn_infer_within(const struct gpcn *g, struct span *span, const double *x, const unsigned char *known,
-                              size_t n, int started, size_t iterations, double *codes, double *energy,
-                              size_t *evaluations)
+bpcn_status gpcn_infer_asked(const struct gpcn *g, const struct gpcn_asked *asked, double *codes, double *energy,
+                             size_t *evaluations)
 {
-    size_t dim = g->width[0], code = g->code_dim, piece = g->options.minimizer == BPCN_ADAM ? GPCN_BATCH : n;
+    size_t dim = g->width[0], piece = g->options.minimizer == BPCN_ADAM ? GPCN_BATCH : asked->n;
     bpcn_status status = BPCN_OK;
-    for (size_t i = 0; status == BPCN_OK && i < n; i += piece) {
-        struct inference f = {.g = g,
-                              .x = x + i * dim,
-                              .known = known ? known + i * dim : NULL,
-                              .span = span,
-                              .first = i,
-                              .n = n - i < piece ? n - i : piece,
-                              .iterations = iterations};
-        status = infer_rows(&f, started, codes + i * code, energy ? energy + i : NULL, evaluations);
+    for (size_t i = 0; status == BPCN_OK && i < asked->n; i += piece) {
+        struct gpcn_asked a = *asked;
+        a.x += i * dim;
+        a.known = a.known ? a.known + i * dim : NULL;
+        a.first = i;
+        a.n = asked->n - i < piece ? asked->n - i : piece;
+        status = infer_rows(g, &a, codes + i * g->code_dim, energy + i, evaluations);
     }
     if (status == BPCN_NUMERIC)
         return fail(status, "the network has diverged: an energy is not finite");
@@ -260,7 +213,13 @@ bpcn_status gpcn_infer_within(const struct gpcn *g, struct span *span, const dou
 bpcn_status gpcn_infer(const struct gpcn *g, const double *x, const unsigned char *known, size_t n, int started,
                        double *codes, double *energy, size_t *evaluations)
 {
-    size_t unused = 0;
-    return gpcn_infer_within(g, NULL, x, known, n, started, GPCN_MOST_ITERATIONS, codes, energy,
-                             evaluations ? evaluations : &unused);
+    struct gpcn_asked asked = {.x = x, .known = known, .n = n, .started = started, .iterations = GPCN_MOST_ITERATIONS};
+    double *unwanted = energy == NULL ? alloc_zeroed(n, sizeof *unwanted) : NULL;
+    size_t uncounted = 0;
+    if (energy == NULL && unwanted == NULL)
+        return fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status =
+        gpcn_infer_asked(g, &asked, codes, energy ? energy : unwanted, evaluations ? evaluations : &uncounted);
+    free(unwanted);
+    return status;
 }

@@ -160,8 +160,13 @@ static bpcn_status train_within(struct gpcn *g, struct motion *m, const double *
     bpcn_status status = BPCN_OK;
     for (size_t t = 0; status == BPCN_OK && t < g->options.iterations; t++) {
         int warm = t > 0 && g->options.warm > 0;
-        size_t evaluations = 0, iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS;
-        status = gpcn_infer_within(g, m->span, x, NULL, n, warm, iterations, codes, energy, &evaluations);
+        size_t evaluations = 0;
+        struct gpcn_asked asked = {.x = x,
+                                   .span = m->span,
+                                   .n = n,
+                                   .started = warm,
+                                   .iterations = warm ? g->options.warm : (size_t)GPCN_MOST_ITERATIONS};
+        status = gpcn_infer_asked(g, &asked, codes, energy, &evaluations);
         m->momentum = t < GPCN_PLAIN_STEPS ? 0 : g->options.momentum;
         if (status == BPCN_OK)
             status = apply(g, m, x, codes, n);

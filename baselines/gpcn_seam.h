@@ -1,4 +1,4 @@
-/* All that GPCN takes from inside the library and from BLAS: one place to mend when those insides move. */
+/* What GPCN takes from BLAS, and its activations in float64. The library's minimisers are in gpcn_search.c. */
 #ifndef BASELINES_GPCN_SEAM_H
 #define BASELINES_GPCN_SEAM_H
 
@@ -13,14 +13,7 @@ void gpcn_matmul(size_t n, size_t above, size_t below, const double *z, const do
 void gpcn_matmul_transposed(size_t n, size_t above, size_t below, const double *e, const double *weights, double *out);
 void gpcn_rank_update(size_t n, size_t above, size_t below, const double *c, const double *e, double *weights);
 
-/* energy[i] and grad + i * dim of row rows[i] at points + i * dim, i < n */
-typedef void gpcn_evaluate_fn(void *context, size_t n, const size_t *rows, const double *points, double *energy,
-                              double *grad);
-
-/* Minimises `rows` functions of `dim` entries by the options' minimiser: points in and out, energy [rows]; adds to
-   evaluations. L-BFGS takes at most `iterations` each and evaluates at most GPCN_BATCH rows together. */
-bpcn_status gpcn_minimize(const struct gpcn_options *options, size_t dim, size_t rows, size_t iterations,
-                          gpcn_evaluate_fn *evaluate, void *context, double *points, double *energy,
-                          size_t *evaluations);
+/* b [n x width] becomes x of x upper = b, upper [width x width] */
+void gpcn_solve_upper(size_t n, size_t width, const double *upper, double *b);
 
 #endif

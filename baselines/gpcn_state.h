@@ -4,6 +4,7 @@
 
 #include "gpcn.h"
 #include "gpcn_span.h"
+#include "team.h"
 
 struct gpcn {
     struct gpcn_options options;
@@ -17,6 +18,7 @@ struct gpcn {
     double evaluations;   /* per query, of the last read */
     bpcn_memory *network; /* for inference as the paper does it, made when first wanted */
     uint64_t draws;       /* of its starts */
+    struct crew *crew;    /* for the searches' products */
     double *saved;        /* [versions x all weights]: of the training's checkpoints */
     size_t versions;
 };
@@ -24,11 +26,23 @@ struct gpcn {
 /* The most iterations of one inference. */
 enum { GPCN_MOST_ITERATIONS = 500, GPCN_BATCH = 32 };
 
-/* gpcn_infer with a limit on the minimiser's iterations; span: the lowest weights and these rows, all of them known, or
-   NULL. */
-bpcn_status gpcn_infer_within(const struct gpcn *g, struct span *span, const double *x, const unsigned char *known,
-                              size_t n, int started, size_t iterations, double *codes, double *energy,
-                              size_t *evaluations);
+/* What an inference is asked. */
+struct gpcn_asked {
+    const double *x;            /* [n x dim] */
+    const unsigned char *known; /* [n x dim] or NULL: all */
+    struct span *span;          /* the lowest weights and these rows, all of them known; NULL: the weights are g's */
+    size_t first, n;            /* of the span's rows */
+    int started;                /* the codes hold starts */
+    uint64_t draw;              /* otherwise: the number of the first row's start */
+    size_t iterations;          /* of L-BFGS, at most */
+};
+
+/* codes [n x code_dim] and energy [n]; adds to evaluations. */
+bpcn_status gpcn_infer_asked(const struct gpcn *g, const struct gpcn_asked *asked, double *codes, double *energy,
+                             size_t *evaluations);
+
+/* Whether starts are drawn, so that another number is another start. */
+int gpcn_draws_starts(const struct gpcn *g);
 
 /* The paper's inference (gpcn_paper.c): codes [n x code_dim] of n rows, from starts drawn anew; a read. */
 bpcn_status gpcn_paper_infer(struct gpcn *g, const double *x, size_t n, double *codes);
