@@ -147,16 +147,17 @@ static size_t seeds_of(const struct plan *p, const struct table *t, const struct
 int plan_cell(const struct plan *p, const struct table *t, size_t row, size_t column, size_t seed, struct cell *cell)
 {
     const struct row *r = &t->row[row];
-    if ((r->most > 0 && t->lengths[column] > r->most) || seed >= seeds_of(p, t, r))
+    size_t length = t->lengths[column];
+    if (length < r->least || (r->most > 0 && length > r->most) || seed >= seeds_of(p, t, r))
         return 0;
     *cell = (struct cell){.kind = t->kind,
                           .spec = r->spec,
-                          .length = t->lengths[column],
+                          .length = length,
                           .task = t->task,
                           .objective = r->objective,
                           .latest = t->latest,
                           .twice = t->twice,
-                          .limit = is_recall(t->kind) ? queries_of(p, t, r, t->lengths[column]) : 0};
+                          .limit = is_recall(t->kind) ? queries_of(p, t, r, length) : 0};
     cell->spec.seed = seed;
     snprintf(cell->dataset, sizeof cell->dataset, "%s", t->dataset);
     return 1;

@@ -36,7 +36,7 @@ struct row {
     char label[64];
     struct method_spec spec; /* the seed is set per cell */
     bpcn_objective objective;
-    size_t most;                         /* the longest length this row is run at; 0: all */
+    size_t least, most;                  /* the lengths this row is run at; most 0: all from least on */
     char paper_table[16], paper_row[32]; /* what to show beside it; empty: nothing */
 };
 

@@ -21,33 +21,30 @@ static void add_simple(struct table *t, const char *paper_table, double rate, do
 }
 
 /* GPCN trained on all images, scored on its way. */
-static struct row *add_offline(struct table *t, struct method_spec offline, size_t iterations, size_t every)
+static struct row *add_offline(struct table *t, const struct sizes *z, size_t width, bpcn_activation activation)
 {
+    struct method_spec offline = network_of(METHOD_GPCN_OFFLINE, width, 3);
     char label[64];
-    offline.iterations = iterations;
-    offline.checkpoint = every;
-    snprintf(label, sizeof label, "gpcn offline, %zux3 %s, %sbest version", offline.hidden[0],
-             bpcn_activation_name(offline.activation), offline.momentum > 0 ? "momentum, " : "");
+    offline.activation = activation;
+    offline.iterations = activation == BPCN_RELU ? z->relu_iterations : z->gelu_iterations;
+    offline.checkpoint = z->best_every;
+    offline.momentum = 0.9;
+    snprintf(label, sizeof label, "gpcn offline, %zux3 %s, momentum, best version", width,
+             bpcn_activation_name(activation));
     return add_row(t, label, offline, "recall", "GPCN (offline)");
 }
 
-/* GPCN in the shapes and by the minimisers that serve it: labels say which. Offline, the narrow one is not run
-   beyond as many images as it has units: with those it leaves 0.0010 of the mask. With GELU it holds as many images as
-   units, and is worse than with ReLU where nothing is known for sure (results/README.md). */
-static void add_gpcn(struct table *t, const struct sizes *z, int known_for_sure)
+/* GPCN in the shapes and by the minimisers that serve it: labels say which. With ReLU it wants more units than images,
+   and leaves less of white noise; with GELU it holds as many images as units (results/README.md). */
+static void add_gpcn(struct table *t, const struct sizes *z)
 {
-    struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3),
-                       narrow = network_of(METHOD_GPCN_OFFLINE, z->narrow, 3),
-                       middle = network_of(METHOD_GPCN_OFFLINE, z->middle, 3),
-                       wide = network_of(METHOD_GPCN_OFFLINE, z->wide, 3);
+    struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3);
     char label[64];
     online.minimizer = BPCN_ADAM;
-    narrow.activation = middle.activation = BPCN_RELU;
-    wide.momentum = 0.9;
-    add_offline(t, narrow, z->best_iterations, z->best_every)->most = z->narrow;
-    add_offline(t, middle, z->wider_iterations, z->wider_every);
-    if (known_for_sure)
-        add_offline(t, wide, z->widest_iterations, z->widest_every);
+    add_offline(t, z, z->narrow, BPCN_RELU)->most = z->narrow;
+    add_offline(t, z, z->middle, BPCN_RELU)->most = z->middle;
+    add_offline(t, z, z->wide, BPCN_RELU)->least = z->lengths[z->columns / 2];
+    add_offline(t, z, z->wide, BPCN_GELU)->least = z->lengths[z->columns / 2];
     snprintf(label, sizeof label, "gpcn online, %zux3, as the paper does it", z->wide);
     add_row(t, label, online, "recall", "GPCN (online)");
     snprintf(label, sizeof label, "gpcn online, %zux3, our minimiser", z->narrow);
@@ -90,7 +87,7 @@ int plan_recall(struct plan *p, const char *dataset)
                            small = network_of(METHOD_BAYESPCN, z->narrow, 3);
         char label[64];
         add_simple(t, "recall", 1, 1);
-        add_gpcn(t, z, k > 0);
+        add_gpcn(t, z);
         snprintf(label, sizeof label, "bayespcn, %zux3 gelu", z->narrow);
         add_as_paper(t, label, small, "recall", "BayesPCN");
         small.activation = BPCN_RELU;
