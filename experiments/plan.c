@@ -111,13 +111,12 @@ void plan_free(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* By the paper's minimiser: all images of the short sequences of high-noise, which are few, and of GPCN's shortest; else
-   some, and fewest where the strength of writes is varied, in 168 places. */
+/* By the paper's minimiser: all images of the short sequences of high-noise, which are few, and of GPCN's shortest;
+   else some, and fewest where the strength of writes is varied, in 168 places. */
 static size_t adam_queries(const struct plan *p, const struct table *t, const struct row *r, size_t length)
 {
     const struct method_spec usual = method_spec_default();
-    if (strcmp(t->experiment, "high-noise") == 0 ||
-        (r->spec.kind == METHOD_GPCN_ONLINE && length <= COMPARED_QUERIES))
+    if (strcmp(t->experiment, "high-noise") == 0 || (r->spec.kind == METHOD_GPCN_ONLINE && length <= COMPARED_QUERIES))
         return 0;
     if (r->spec.sigma_w != usual.sigma_w || r->spec.sigma_x != usual.sigma_x)
         return ADAM_QUERIES / 2;
