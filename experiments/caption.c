@@ -151,6 +151,18 @@ static void say_seeds(const struct job_list *list, const struct plan *plan, cons
     say(text, room, ".");
 }
 
+/* Whether a few reads are lost or all are off: the share of the worst, on average over the seeds. */
+static void say_worst(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
+                      size_t column, char *text, size_t room)
+{
+    double error = figure_of(list, plan, t, row, column, "mse").mean,
+           worst = figure_of(list, plan, t, row, column, "mse_max").mean,
+           queries = figure_of(list, plan, t, row, column, "queries").mean;
+    if (queries > 1 && error > 0 && worst > 0)
+        say(text, room, "%sThe worst of its %.0f reads has %.0f %% of the error.", *text != '\0' ? " " : "", queries,
+            100 * worst / (queries * error));
+}
+
 void reason_text(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row, size_t column,
                  char *text, size_t room)
 {
@@ -164,6 +176,7 @@ void reason_text(const struct job_list *list, const struct plan *plan, const str
     else if (above > 0)
         say(text, room, "%s%.1f %% of its reads end above the energy of the code that was written.",
             *text != '\0' ? " " : "", 100 * above);
+    say_worst(list, plan, t, row, column, text, room);
     for (size_t r = 0; r < t->rows; r++) {
         struct figure f = figure_of(list, plan, t, r, column, "mse");
         if (r != row && strcmp(t->row[r].paper_row, t->row[row].paper_row) == 0 &&
