@@ -18,6 +18,7 @@ const struct sizes sizes_of[] = {
                     .offline_iterations = 100,
                     .relu_iterations = 60, /* ten of them with momentum */
                     .gelu_iterations = 60,
+                    .longer_iterations = 90,
                     .best_every = 30,
                     .seeds = 1},
     [TIER_PAPER] = {.wide = 1024,
@@ -32,6 +33,7 @@ const struct sizes sizes_of[] = {
                     .offline_iterations = 4000,
                     .relu_iterations = 200, /* more do harm to recall from white noise (results/README.md) */
                     .gelu_iterations = 450, /* as far as 4,000 without momentum, which is what the paper has */
+                    .longer_iterations = 1200,
                     .best_every = 50,
                     .seeds = 3},
 };
