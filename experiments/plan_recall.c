@@ -20,9 +20,9 @@ static void add_simple(struct table *t, const char *paper_table, double rate, do
     add_row(t, "mhn (true dot product)", dot, paper_table, "MHN");
 }
 
-/* GPCN trained on all images with momentum, scored on its way, for sequences of least to most images. */
+/* GPCN trained on all images with momentum, scored on its way, for sequences of one length. */
 static void add_offline(struct table *t, const struct sizes *z, size_t width, bpcn_activation activation,
-                        size_t iterations, size_t least, size_t most)
+                        size_t iterations, size_t length)
 {
     struct method_spec offline = network_of(METHOD_GPCN_OFFLINE, width, 3);
     char label[64];
@@ -33,24 +33,23 @@ static void add_offline(struct table *t, const struct sizes *z, size_t width, bp
     snprintf(label, sizeof label, "gpcn offline, %zux3 %s, %zu steps, best version", width,
              bpcn_activation_name(activation), iterations);
     struct row *r = add_row(t, label, offline, "recall", "GPCN (offline)");
-    r->least = least;
-    r->most = most;
+    r->least = r->most = length;
 }
 
-/* GPCN in the shapes and by the minimisers that serve it: labels say which. With ReLU it wants more units than images,
-   and leaves less of white noise; with GELU it holds as many images as units, and those of CIFAR-10 only after many
-   steps (results/README.md). */
+/* GPCN in the shapes and by the minimisers that serve it: labels say which. Offline with ReLU and twice as many units
+   as images it leaves the least; as many images as units it holds with GELU, those of CIFAR-10 only after many steps
+   (results/README.md). */
 static void add_gpcn(struct table *t, const struct sizes *z)
 {
     struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3);
     char label[64];
     online.minimizer = BPCN_ADAM;
-    add_offline(t, z, z->narrow, BPCN_RELU, z->relu_iterations, 0, z->narrow);
-    add_offline(t, z, z->middle, BPCN_RELU, z->relu_iterations, 0, z->middle);
-    add_offline(t, z, z->wide, BPCN_RELU, z->relu_iterations, z->lengths[z->columns / 2], z->lengths[z->columns / 2]);
-    add_offline(t, z, z->wide, BPCN_GELU, z->gelu_iterations, z->sequence, z->sequence);
+    add_offline(t, z, z->narrow, BPCN_RELU, z->relu_iterations, z->lengths[0]);
+    add_offline(t, z, z->middle, BPCN_RELU, z->relu_iterations, z->lengths[1]);
+    add_offline(t, z, z->wide, BPCN_RELU, z->relu_iterations, z->lengths[2]);
+    add_offline(t, z, z->wide, BPCN_GELU, z->gelu_iterations, z->sequence);
     if (strcmp(t->dataset, "cifar10") == 0)
-        add_offline(t, z, z->wide, BPCN_GELU, z->longer_iterations, z->sequence, z->sequence);
+        add_offline(t, z, z->wide, BPCN_GELU, z->longer_iterations, z->sequence);
     snprintf(label, sizeof label, "gpcn online, %zux3, as the paper does it", z->wide);
     add_row(t, label, online, "recall", "GPCN (online)");
     snprintf(label, sizeof label, "gpcn online, %zux3, our minimiser", z->narrow);
