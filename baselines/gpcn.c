@@ -131,40 +131,67 @@ bpcn_status gpcn_predict(const struct gpcn *g, const double *codes, size_t n, do
 
 /* ---- reads: x [n x dim] holds the queries and gets the answers */
 
-/* Takes predictions over where nothing is known; returns the largest change. */
-static double take(size_t entries, const unsigned char *known, const double *prediction, double *x)
+double gpcn_take(size_t dim, size_t units, const double *prediction, double *most, double *x)
 {
-    double moved = 0;
-    for (size_t j = 0; j < entries; j++)
-        if (known == NULL || !known[j]) {
-            moved = fmax(moved, fabs(x[j] - prediction[j]));
-            x[j] = prediction[j];
-        }
+    double moved = 0, square = 0;
+    for (size_t j = 0; j < dim; j++) {
+        moved = fmax(moved, fabs(x[j] - prediction[j]));
+        square += (x[j] - prediction[j]) * (x[j] - prediction[j]);
+    }
+    if (square > *most)
+        return INFINITY;
+    if (isinf(*most))
+        *most = square * fmin(1, (double)units / (double)dim);
+    memcpy(x, prediction, dim * sizeof *x);
     return moved;
 }
 
-/* A mask: unknown entries are their predictions at the minimum, so one inference over the known
-   ones answers. None: rounds of best code, best observation, until neither moves; codes begin anew in each where their
-   starts are drawn, as the paper's do. */
-static bpcn_status answer(const struct gpcn *g, const unsigned char *known, size_t n, double *x, size_t *evaluations)
+/* Where nothing is known for sure: rounds of best code, best observation, until neither moves. Where starts are drawn,
+   codes begin anew in every round, as the paper's do. */
+static bpcn_status answer_in_rounds(const struct gpcn *g, size_t n, double *codes, double *energy, double *prediction,
+                                    double *most, double *x, size_t *evaluations)
 {
-    size_t entries = n * g->width[0], rounds = known ? 1 : g->options.rounds;
-    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
-    double *prediction = alloc_zeroed(n, g->width[0] * sizeof *prediction);
-    bpcn_status status = codes && energy && prediction ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
-    for (size_t round = 0; status == BPCN_OK && round < rounds; round++) {
-        struct gpcn_asked asked = {.x = x,
-                                   .known = known,
-                                   .n = n,
-                                   .started = round > 0 && !gpcn_draws_starts(g),
-                                   .draw = round * n,
-                                   .iterations = GPCN_MOST_ITERATIONS};
+    size_t dim = g->width[0];
+    int anew = gpcn_draws_starts(g);
+    bpcn_status status = BPCN_OK;
+    double moved = INFINITY;
+    for (size_t i = 0; i < n; i++)
+        most[i] = INFINITY;
+    for (size_t round = 0; status == BPCN_OK && round < g->options.rounds && moved > 1e-4; round++) {
+        struct gpcn_asked asked = {
+            .x = x, .n = n, .started = round > 0 && !anew, .draw = round * n, .iterations = GPCN_MOST_ITERATIONS};
         status = gpcn_infer_asked(g, &asked, codes, energy, evaluations);
         if (status == BPCN_OK)
             status = gpcn_predict(g, codes, n, prediction);
-        if (status != BPCN_OK || take(entries, known, prediction, x) <= 1e-4)
-            break;
+        moved = 0;
+        for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+            double any = INFINITY;
+            moved = fmax(moved, gpcn_take(dim, g->width[1], prediction + i * dim, anew ? most + i : &any, x + i * dim));
+        }
     }
+    return status;
+}
+
+/* Unknown entries are their predictions at the minimum, so one inference over the known ones answers. */
+static bpcn_status answer_known(const struct gpcn *g, const unsigned char *known, size_t n, double *codes,
+                                double *prediction, double *x, size_t *evaluations)
+{
+    bpcn_status status = gpcn_infer(g, x, known, n, 0, codes, NULL, evaluations);
+    if (status == BPCN_OK)
+        status = gpcn_predict(g, codes, n, prediction);
+    for (size_t j = 0; status == BPCN_OK && j < n * g->width[0]; j++)
+        x[j] = known[j] ? x[j] : prediction[j];
+    return status;
+}
+
+static bpcn_status answer(const struct gpcn *g, const unsigned char *known, size_t n, double *x, size_t *evaluations)
+{
+    double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, 2 * sizeof *energy);
+    double *prediction = alloc_zeroed(n, g->width[0] * sizeof *prediction);
+    bpcn_status status = codes && energy && prediction ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    if (status == BPCN_OK)
+        status = known ? answer_known(g, known, n, codes, prediction, x, evaluations)
+                       : answer_in_rounds(g, n, codes, energy, prediction, energy + n, x, evaluations);
     free(codes);
     free(energy);
     free(prediction);

@@ -51,6 +51,11 @@ bpcn_status gpcn_paper_read(struct gpcn *g, const float *query, const unsigned c
 /* Weights drawn from the prior. */
 bpcn_status gpcn_reset(struct gpcn *g);
 
+/* x [dim] becomes its prediction; returns the largest change. The first move, with *most infinite, takes noise away,
+   and what is left of it is at most that of as many directions as there are units: *most becomes the sum of the squares
+   of a move that far. A move beyond *most has gone elsewhere and is not made: infinite. */
+double gpcn_take(size_t dim, size_t units, const double *prediction, double *most, double *x);
+
 /* out [n x dim] = f(x_1) R_0 */
 bpcn_status gpcn_predict(const struct gpcn *g, const double *codes, size_t n, double *out);
 

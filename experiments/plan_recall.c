@@ -21,14 +21,14 @@ static void add_simple(struct table *t, const char *paper_table, double rate, do
 }
 
 /* GPCN trained on all images with momentum, scored on its way, for sequences of one length. */
-static void add_offline(struct table *t, const struct sizes *z, size_t width, bpcn_activation activation,
-                        size_t iterations, size_t length)
+static void add_offline(struct table *t, size_t width, bpcn_activation activation, size_t iterations, size_t every,
+                        size_t length)
 {
     struct method_spec offline = network_of(METHOD_GPCN_OFFLINE, width, 3);
     char label[64];
     offline.activation = activation;
     offline.iterations = iterations;
-    offline.checkpoint = z->best_every;
+    offline.checkpoint = every;
     offline.momentum = 0.9;
     snprintf(label, sizeof label, "gpcn offline, %zux3 %s, %zu steps, best version", width,
              bpcn_activation_name(activation), iterations);
@@ -44,12 +44,12 @@ static void add_gpcn(struct table *t, const struct sizes *z)
     struct method_spec online = network_of(METHOD_GPCN_ONLINE, z->wide, 3);
     char label[64];
     online.minimizer = BPCN_ADAM;
-    add_offline(t, z, z->narrow, BPCN_RELU, z->relu_iterations, z->lengths[0]);
-    add_offline(t, z, z->middle, BPCN_RELU, z->relu_iterations, z->lengths[1]);
-    add_offline(t, z, z->wide, BPCN_RELU, z->relu_iterations, z->lengths[2]);
-    add_offline(t, z, z->wide, BPCN_GELU, z->gelu_iterations, z->sequence);
+    add_offline(t, z->narrow, BPCN_RELU, z->relu_iterations, z->best_every / 2, z->lengths[0]);
+    add_offline(t, z->middle, BPCN_RELU, z->relu_iterations, z->best_every / 2, z->lengths[1]);
+    add_offline(t, z->wide, BPCN_RELU, z->relu_iterations, z->best_every, z->lengths[2]);
+    add_offline(t, z->wide, BPCN_GELU, z->gelu_iterations, z->best_every, z->sequence);
     if (strcmp(t->dataset, "cifar10") == 0)
-        add_offline(t, z, z->wide, BPCN_GELU, z->longer_iterations, z->sequence);
+        add_offline(t, z->wide, BPCN_GELU, z->longer_iterations, z->best_every, z->sequence);
     snprintf(label, sizeof label, "gpcn online, %zux3, as the paper does it", z->wide);
     add_row(t, label, online, "recall", "GPCN (online)");
     snprintf(label, sizeof label, "gpcn online, %zux3, our minimiser", z->narrow);

@@ -5,7 +5,7 @@
 #include "baselines_support.h"
 
 #include "golden_files.h"
-#include "gpcn.h"
+#include "gpcn_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -191,6 +191,22 @@ static void every_round_of_a_relu_read_begins_anew(void **state)
     }
     /* measured: 3e-3, and 3e-8 because the first answer is rounded to float32 in between */
     assert_true(from_own > 1e-3f && from_next < 1e-2f * from_own);
+}
+
+static void a_round_that_goes_elsewhere_is_not_taken(void **state)
+{
+    static const double noisy[] = {3, 0, 1, 0}, first[] = {0, 0, 0, 1}, near[] = {1, 0, 2, 1},
+                        elsewhere[] = {1, 2, 1, 1};
+    double x[4], most = INFINITY;
+    (void)state;
+    memcpy(x, noisy, sizeof x);
+    assert_true(gpcn_take(4, 2, first, &most, x) == 3);
+    assert_memory_equal(x, first, sizeof x);
+    assert_true(most == 5.5); /* the squares of the move, 9 + 1 + 1, in two directions of four */
+    assert_true(isinf(gpcn_take(4, 2, elsewhere, &most, x)));
+    assert_memory_equal(x, first, sizeof x);
+    assert_true(gpcn_take(4, 2, near, &most, x) == 2 && most == 5.5);
+    assert_memory_equal(x, near, sizeof x);
 }
 
 static void offline_training_recalls_what_one_step_each_does_not(void **state)
@@ -549,6 +565,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(weights_without_a_factor_are_searched_as_they_are),
         cmocka_unit_test(single_precision_finds_the_energies_of_double),
         cmocka_unit_test(every_round_of_a_relu_read_begins_anew),
+        cmocka_unit_test(a_round_that_goes_elsewhere_is_not_taken),
         cmocka_unit_test(offline_training_recalls_what_one_step_each_does_not),
         cmocka_unit_test(warm_training_reaches_the_energies_of_full_inference),
         cmocka_unit_test(training_takes_the_steps_that_single_steps_take),
