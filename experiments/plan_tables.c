@@ -16,9 +16,8 @@ const struct sizes sizes_of[] = {
                     .forget_every = 2,
                     .offline_most = 16,
                     .offline_iterations = 100,
-                    .relu_iterations = 60, /* ten of them with momentum */
-                    .gelu_iterations = 60,
-                    .longer_iterations = 90,
+                    .few_steps = 60, /* ten of them with momentum */
+                    .many_steps = 90,
                     .best_every = 30,
                     .seeds = 1},
     [TIER_PAPER] = {.wide = 1024,
@@ -31,9 +30,8 @@ const struct sizes sizes_of[] = {
                     .forget_every = 64,
                     .offline_most = 256,
                     .offline_iterations = 4000,
-                    .relu_iterations = 200, /* more do harm to recall from white noise (results/README.md) */
-                    .gelu_iterations = 450, /* as far as 4,000 without momentum, which is what the paper has */
-                    .longer_iterations = 1200,
+                    .few_steps = 200, /* more do harm to recall from white noise (results/README.md) */
+                    .many_steps = 1200,
                     .best_every = 50,
                     .seeds = 3},
 };

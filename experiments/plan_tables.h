@@ -14,8 +14,8 @@ struct sizes {
     size_t sequence;             /* 1024: of the forget and equal-memory figures */
     size_t forget_every;
     size_t offline_most, offline_iterations;
-    size_t relu_iterations, gelu_iterations, longer_iterations; /* of GPCN offline with momentum */
-    size_t best_every;                                          /* of them: it is scored on its way */
+    size_t few_steps, many_steps; /* of GPCN offline with momentum */
+    size_t best_every;            /* of them: it is scored on its way */
     size_t seeds;
 };
 extern const struct sizes sizes_of[];
