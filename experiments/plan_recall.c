@@ -22,7 +22,7 @@ static void add_simple(struct table *t, const char *paper_table, double rate, do
 
 /* GPCN trained on all images with momentum, scored on its way, for sequences of least to most images. */
 static void add_offline(struct table *t, size_t width, bpcn_activation activation, size_t iterations, size_t every,
-                        size_t length)
+                        size_t least, size_t most)
 {
     struct method_spec offline = network_of(METHOD_GPCN_OFFLINE, width, 3);
     char label[64];
