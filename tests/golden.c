@@ -388,6 +388,7 @@ static struct gpcn *make_gpcn(struct golden_case *c)
     o.activation = shape.activation;
     o.sigma_x = shape.sigma_x;
     o.rate = json_number(c->about, "weight_lr", o.rate);
+    o.precision = BPCN_FLOAT64;
     o.minimizer = BPCN_ADAM;
     o.adam_rate = shape.adam_rate;
     o.adam_steps = shape.adam_steps;
