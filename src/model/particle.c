@@ -25,6 +25,25 @@
 
 static const double log_two_pi = 1.83787706640934548356;
 
+/* Room for picking rows of a batch; 0, or -1 when out of memory. */
+static int mixture_room(struct workspace *work, const struct model *model)
+{
+    struct some_rows *some = &work->some;
+    size_t rows = work->rows;
+    work->floor = alloc_zeroed(rows, (model->options.particles + 3) * sizeof *work->floor);
+    some->h = alloc_zeroed(rows, model->code_dim * sizeof *some->h);
+    some->rows = alloc_zeroed(rows, 2 * sizeof *some->rows);
+    some->x0 = alloc_zeroed(rows, sizeof *some->x0);
+    some->known = alloc_zeroed(rows, sizeof *some->known);
+    if (work->floor == NULL || some->h == NULL || some->rows == NULL || some->x0 == NULL || some->known == NULL)
+        return -1;
+    some->count = work->floor + rows * model->options.particles;
+    some->extra = some->count + rows;
+    some->leak = some->extra + rows;
+    some->from = some->rows + rows;
+    return 0;
+}
+
 struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team)
 {
     size_t hidden = 1, below = model->width[0], code = model->code_dim;
@@ -61,6 +80,10 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
     work->squares = doubles + 3 * rows;
     work->leverage = doubles + 4 * rows;
     work->wide = doubles + 5 * rows;
+    if (model->options.particles > 1 && mixture_room(work, model) != 0) {
+        workspace_free(work);
+        return NULL;
+    }
     return work;
 }
 
@@ -70,6 +93,11 @@ void workspace_free(struct workspace *work)
         return;
     free(work->z);
     free(work->energy);
+    free(work->floor);
+    free(work->some.h);
+    free(work->some.rows);
+    free(work->some.x0);
+    free(work->some.known);
     free(work);
 }
 
@@ -168,7 +196,15 @@ static void multiply_open(const struct aim *aim, const struct batch *batch, stru
     axpy(n * above, 1, work->factor, work->pull);
 }
 
-/* The same with matrix products. */
+/* z R' and z U z' of layer l. */
+static void multiply_root(const struct weights *weights, size_t l, size_t n, size_t above, struct workspace *work)
+{
+    weights_spread(weights, work->team, l, n, work->z, work->factor);
+    for (size_t i = 0; i < n; i++)
+        work->leverage[i] = sum_of_squares(above, work->factor + i * above);
+}
+
+/* The same as sweep_layer with matrix products. */
 static void multiply_layer(const struct energy *e, const struct weights *weights, size_t l, const struct batch *batch,
                            struct workspace *work, int with_gradient)
 {
@@ -180,11 +216,8 @@ static void multiply_layer(const struct energy *e, const struct weights *weights
         multiply_open(e->aim, batch, work);
     if (direct)
         weights_down(weights, work->team, l, n, work->z, work->error);
-    weights_spread(weights, work->team, l, n, work->z, work->factor);
-    for (size_t i = 0; i < n; i++) {
-        work->leverage[i] = sum_of_squares(above, work->factor + i * above);
-        if (!direct)
-            continue;
+    multiply_root(weights, l, n, above, work);
+    for (size_t i = 0; direct && i < n; i++) {
         subtract_from(below, row_of(e->model, batch, l, i), mask_of(batch, l, i), work->error + i * below);
         work->squares[i] = sum_of_squares(below, work->error + i * below);
     }
@@ -300,6 +333,28 @@ void particle_evaluate(const struct energy *e, const struct batch *batch, struct
             layer_gradient(e, batch, l, work, grad, grad_x0);
     }
     top_energy(e, batch, work, values, grad, grad_x0, fit);
+}
+
+void particle_floor(const struct energy *e, const struct batch *batch, struct workspace *work, double *values)
+{
+    const struct model *model = e->model;
+    const struct weights *weights = weights_of(e);
+    size_t n = batch->n, layers = model->options.layers, above = layers > 0 ? model->width[1] : 0;
+    memset(values, 0, n * sizeof *values);
+    memset(work->squares, 0, n * sizeof *work->squares);
+    memset(work->leverage, 0, n * sizeof *work->leverage);
+    for (size_t l = 1; l < layers; l++)
+        layer_energy(e, batch, l, work, values, NULL);
+    if (layers > 0) {
+        activate_layer(model, 1, n, batch->leak, batch->h, work);
+        if (weights != NULL)
+            multiply_root(weights, 0, n, above, work);
+        for (size_t i = 0; weights == NULL && i < n; i++)
+            work->leverage[i] = sweep_root(work->team, above, e->particle->layer[0].root_real, work->z + i * above,
+                                           work->spread + i * above, work->scratch);
+        layer_energy(e, batch, 0, work, values, NULL);
+    }
+    top_energy(e, batch, work, values, NULL, NULL, NULL);
 }
 
 void particle_predict(const struct energy *e, size_t n, const real *h, struct workspace *work, real *out)

@@ -41,6 +41,15 @@ struct fit {
     double variance; /* s_l, without the extra variance */
 };
 
+/* Some rows of a batch, copied out. */
+struct some_rows {
+    const real **x0;
+    const unsigned char **known;
+    double *count, *extra, *leak;
+    size_t *rows, *from; /* from: places in the batch */
+    real *h;
+};
+
 /* Room for a batch of up to `rows`, NULL when out of memory. The team shares the products of a batch of few. */
 struct workspace {
     size_t rows;
@@ -59,6 +68,8 @@ struct workspace {
     double *squares, *leverage; /* [rows]: |e|^2 and z U z' of the layer at hand */
     double *s, *weight;         /* [rows]: s_l and (d_l - |e|^2/s)/s */
     double *energy;             /* [rows]: of one particle, for the mixture */
+    double *floor;              /* [particles x rows], and some rows, of a mixture; else NULL */
+    struct some_rows some;
 };
 
 struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team);
@@ -74,6 +85,10 @@ static inline size_t sensory_entries(const struct energy *energy)
    fit [n x (layers + 1)], sensory layer first, may be NULL. */
 void particle_evaluate(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values,
                        real *grad, real *grad_x0, struct fit *fit);
+
+/* values [n]: what the energies are not below. Errors are taken as none, and z U z' as none but in the sensory layer.
+   One product with a triangular matrix. */
+void particle_floor(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values);
 
 /* out [n x dim] = f(x_1) mean_0, the prediction of the sensory layer; the top's mean when there
    is no hidden layer. */
