@@ -110,7 +110,7 @@ int checked_add(struct checked *c, const struct cell *cell, double before, doubl
 size_t checked_same(const struct checked *c, const struct cell *cell, const struct ledger *ledger, const char *folder,
                     struct freshness_cache *cache)
 {
-    enum method_kind method = cell->spec.kind;
+    const char *const *paths = method_paths(&cell->spec);
     const char *own = ledger_here(ledger)->commit;
     char kind[KIND_ROOM];
     size_t same = 0;
@@ -118,11 +118,11 @@ size_t checked_same(const struct checked *c, const struct cell *cell, const stru
     for (size_t i = 0; i < c->count; i++) {
         const struct check_row *row = &c->row[i];
         struct made now;
-        if (strcmp(row->kind, kind) != 0 || freshness_of(&row->made, method, folder, own, cache) != FRESH)
+        if (strcmp(row->kind, kind) != 0 || freshness_of(&row->made, paths, folder, own, cache) != FRESH)
             continue;
         if (strcmp(row->word, "unmoved") == 0 || strcmp(row->word, "rounded") == 0)
             same++;
-        else if (!ledger_made(ledger, row->key, &now) || freshness_of(&now, method, folder, own, cache) != FRESH)
+        else if (!ledger_made(ledger, row->key, &now) || freshness_of(&now, paths, folder, own, cache) != FRESH)
             return 0;
     }
     return same;

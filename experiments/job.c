@@ -52,7 +52,7 @@ enum freshness cell_freshness(const struct job_list *list, const struct cell *ce
     if (made != NULL)
         *made = found;
     enum freshness fresh =
-        freshness_of(&found, cell->spec.kind, list->out, ledger_here(list->ledger)->commit, list->asked);
+        freshness_of(&found, method_paths(&cell->spec), list->out, ledger_here(list->ledger)->commit, list->asked);
     if (fresh != FRESH && ledger_find(list->ledger, key, NULL) &&
         checked_same(list->checked, cell, list->ledger, list->out, list->asked) >= ENOUGH_CHECKED)
         return VOUCHED;

@@ -39,16 +39,16 @@ struct freshness_cache {
     size_t count;
     struct {
         char commit[48];
-        enum method_kind kind;
+        const char *const *paths;
         enum freshness answer;
     } known[64];
 };
 
-/* Of a cell of that method; folder: any of the tree; own: the commit of this program, which needs no git. */
-enum freshness freshness_of(const struct made *made, enum method_kind kind, const char *folder, const char *own,
-                            struct freshness_cache *cache);
+/* The paths that the numbers of a method depend on, NULL-terminated: the same pointer for the same paths. */
+const char *const *method_paths(const struct method_spec *spec);
 
-/* The paths that the numbers of a method depend on, NULL-terminated. */
-const char *const *method_paths(enum method_kind kind);
+/* Of a cell with these paths; folder: any of the tree; own: the commit of this program, which needs no git. */
+enum freshness freshness_of(const struct made *made, const char *const *paths, const char *folder, const char *own,
+                            struct freshness_cache *cache);
 
 #endif
