@@ -165,7 +165,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition search kink energy inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read shards_mixture numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition search kink energy mixture inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read shards_mixture numerics \
           parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines gpcn experiments results made report counts chart)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
