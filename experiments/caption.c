@@ -163,6 +163,25 @@ static void say_worst(const struct job_list *list, const struct plan *plan, cons
             100 * worst / (queries * error));
 }
 
+/* Which of the rows for the same figure of the paper has the least error, if that is not above the figure. */
+static void say_better(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row,
+                       size_t column, char *text, size_t room)
+{
+    size_t best = row;
+    double least = INFINITY;
+    for (size_t r = 0; r < t->rows; r++) {
+        struct figure f = figure_of(list, plan, t, r, column, "mse");
+        int beside = r != row && strcmp(t->row[r].paper_row, t->row[row].paper_row) == 0 &&
+                     strcmp(t->row[r].paper_table, t->row[row].paper_table) == 0;
+        if (beside && (f.relation == SAME || f.relation == BELOW) && f.mean < least) {
+            best = r;
+            least = f.mean;
+        }
+    }
+    if (best != row)
+        say(text, room, "%sThe row %s has %.4f.", *text != '\0' ? " " : "", t->row[best].label, least);
+}
+
 void reason_text(const struct job_list *list, const struct plan *plan, const struct table *t, size_t row, size_t column,
                  char *text, size_t room)
 {
@@ -177,12 +196,7 @@ void reason_text(const struct job_list *list, const struct plan *plan, const str
         say(text, room, "%s%.1f %% of its reads end above the energy of the code that was written.",
             *text != '\0' ? " " : "", 100 * above);
     say_worst(list, plan, t, row, column, text, room);
-    for (size_t r = 0; r < t->rows; r++) {
-        struct figure f = figure_of(list, plan, t, r, column, "mse");
-        if (r != row && strcmp(t->row[r].paper_row, t->row[row].paper_row) == 0 &&
-            strcmp(t->row[r].paper_table, t->row[row].paper_table) == 0 && (f.relation == SAME || f.relation == BELOW))
-            say(text, room, "%sThe row %s has %.4f.", *text != '\0' ? " " : "", t->row[r].label, f.mean);
-    }
+    say_better(list, plan, t, row, column, text, room);
 }
 
 /* ---- who made them */
