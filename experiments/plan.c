@@ -62,11 +62,17 @@ static int add_experiment(struct plan *p, size_t e, const char *datasets)
     return status;
 }
 
-static void shorten(struct plan *p, size_t longest)
+/* Leaves out the columns of lengths that are not asked for; longest 0: there is no limit. */
+static void keep_lengths(struct plan *p, size_t shortest, size_t longest)
 {
-    for (size_t k = 0; longest > 0 && k < p->tables; k++)
-        while (p->table[k].columns > 0 && p->table[k].lengths[p->table[k].columns - 1] > longest)
-            p->table[k].columns--;
+    for (size_t k = 0; k < p->tables; k++) {
+        struct table *t = &p->table[k];
+        size_t kept = 0;
+        for (size_t c = 0; c < t->columns; c++)
+            if (t->lengths[c] >= shortest && (longest == 0 || t->lengths[c] <= longest))
+                t->lengths[kept++] = t->lengths[c];
+        t->columns = kept;
+    }
 }
 
 size_t plan_seeds(enum tier tier)
@@ -99,7 +105,7 @@ int plan_create(const struct plan_request *r, struct plan *p, struct failure *fa
     else if (status != 0)
         status = failed(failure, "out of memory for the plan");
     if (status == 0)
-        shorten(p, r->longest);
+        keep_lengths(p, r->shortest, r->longest);
     else
         plan_free(p);
     return status;

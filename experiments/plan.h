@@ -83,7 +83,7 @@ struct plan_request {
     const char *tasks;            /* likewise, such as "white*" */
     size_t seeds;                 /* 0: the tier's */
     size_t limit;                 /* queries per cell, 0: all */
-    size_t longest;               /* leaves out longer columns, 0: none */
+    size_t shortest, longest;     /* leave out shorter and longer columns, 0: none */
     const struct best_rows *best; /* of the search; NULL: not known */
 };
 

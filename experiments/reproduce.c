@@ -28,7 +28,8 @@ const char *reproduce_usage(void)
            "  --rows GLOB           compute only the rows of the tables whose names match, such as 'bayespcn*'\n"
            "  --tasks GLOB          compute only the tasks whose names match, such as 'white*'\n"
            "  --seeds N             default 1 (quick) or 3 (paper)\n"
-           "  --longest T           leave out sequences longer than T\n"
+           "  --shortest T          leave out sequences shorter than T\n"
+           "  --longest T           and those longer than T\n"
            "  --limit-queries N     read back only N images per cell\n"
            "  --pictures            put the pictures of all figures into the report; they show images of the\n"
            "                        datasets, and those of Fashion-MNIST are in it anyway\n"
@@ -55,6 +56,7 @@ enum {
     OPT_DATA_DIR,
     OPT_DATASETS,
     OPT_SEEDS,
+    OPT_SHORTEST,
     OPT_LONGEST,
     OPT_LIMIT,
     OPT_PICTURES,
@@ -76,6 +78,7 @@ static const struct option options[] = {{"tier", required_argument, NULL, OPT_TI
                                         {"data-dir", required_argument, NULL, OPT_DATA_DIR},
                                         {"datasets", required_argument, NULL, OPT_DATASETS},
                                         {"seeds", required_argument, NULL, OPT_SEEDS},
+                                        {"shortest", required_argument, NULL, OPT_SHORTEST},
                                         {"longest", required_argument, NULL, OPT_LONGEST},
                                         {"limit-queries", required_argument, NULL, OPT_LIMIT},
                                         {"pictures", no_argument, NULL, OPT_PICTURES},
@@ -132,6 +135,8 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
         return 0;
     case OPT_SEEDS:
         return positive(text, "--seeds", &r->request.seeds, failure);
+    case OPT_SHORTEST:
+        return positive(text, "--shortest", &r->request.shortest, failure);
     case OPT_LONGEST:
         return positive(text, "--longest", &r->request.longest, failure);
     case OPT_LIMIT:
@@ -199,6 +204,9 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
         r->request.experiment = argv[optind];
     if (status == 0 && r->check && (r->report_only || r->again || r->pictures))
         return failed(failure, "--check writes nothing: give it without --report-only, --stale and --pictures");
+    if (status == 0 && r->request.longest > 0 && r->request.shortest > r->request.longest)
+        return failed(failure, "no sequence has at least %zu and at most %zu images: --shortest is above --longest",
+                      r->request.shortest, r->request.longest);
     if (status == 0 && r->record && !r->check)
         return failed(failure, "--record says what --check found: give both");
     return status;
@@ -212,7 +220,7 @@ static int find_best(struct reproduction *r, struct failure *failure)
     struct job_list list;
     request.experiment = "search";
     request.datasets = request.rows = request.tasks = NULL;
-    request.longest = 0;
+    request.shortest = request.longest = 0;
     if (plan_create(&request, &plan, failure) != 0)
         return -1;
     int status = job_list_create(&plan, r->out, r->data_dir, &list, failure);
@@ -273,7 +281,7 @@ int reproduce_finish(const struct reproduction *r, struct failure *failure)
     struct plan all;
     request.experiment = "all";
     request.datasets = request.rows = request.tasks = NULL;
-    request.longest = 0;
+    request.shortest = request.longest = 0;
     if (request.seeds < plan_seeds(request.tier))
         request.seeds = 0;
     provenance_fill(&p, r->command);

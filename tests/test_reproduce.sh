@@ -99,6 +99,15 @@ grep -q '^0 of 0 cells' "$work/log" || fail "cells of no length"
 run recall --tasks nobody > /dev/null 2> "$work/log" && fail "a task that is none was accepted"
 grep -q 'no task is called nobody; there are: white0.2; drop0.25; mask0.25$' "$work/log" || fail "no sentence for an unknown task"
 
+# Lengths from and to.
+"$bpcn" reproduce recall --shortest 16 --longest 16 --limit-queries 4 --rows 'n*' --tasks 'mask*' --out "$work/lengths" \
+    --data-dir "$work/data" --datasets cifar10 > /dev/null || fail "--shortest"
+[ "$(cut -d, -f1 "$work/lengths/cells.csv" | grep -c 'T16-mask0.25')" = 1 ] || fail "--shortest left its length out"
+run recall --tasks 'mask*' --rows 'n*' --shortest 17 --longest 31 > "$work/log" || fail "lengths between two sequences"
+grep -q '^0 of 0 cells' "$work/log" || fail "--shortest did not leave the shorter out"
+run recall --shortest 17 --longest 16 > /dev/null 2> "$work/log" && fail "--shortest above --longest was accepted"
+grep -q 'at least 17 and at most 16 images' "$work/log" || fail "no sentence for --shortest above --longest"
+
 # Tables show all that the tier has, also after a part was computed: what is not there is a dash.
 grep -q '^| images written | 16 | [0-9]' "$work/tasks/recall.md" || fail "a part has a table of its own"
 grep -q '^| nearest | [0-9.°]* | – |' "$work/tasks/recall.md" || fail "no dash for what was not computed"
