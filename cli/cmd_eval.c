@@ -50,7 +50,8 @@ static const char usage[] =
     "(share of errors below 0.01), identity_mse (of the queries themselves), evaluations (of the\n"
     "energy, per query), above_stored (share of queries that ended more than 1 nat above the energy\n"
     "of the code the image was written with: the minimiser missed it), right (share of queries answered by\n"
-    "the shard that the image was written to), seconds, bytes of the memory.\n";
+    "the shard that the image was written to), seconds (learn: of gpcn-offline, which learns from all\n"
+    "images together), bytes of the memory.\n";
 
 struct request {
     const char *data, *data_dir;
@@ -279,8 +280,9 @@ static void show_progress(void *context, const char *what, size_t done, size_t t
     fflush(stderr);
 }
 
-static const char *const columns[] = {"mse",          "mse_max", "accuracy",      "identity_mse", "evaluations",
-                                      "above_stored", "right",   "write_seconds", "read_seconds", "bytes"};
+static const char *const columns[] = {"mse",           "mse_max",      "accuracy", "identity_mse",
+                                      "evaluations",   "above_stored", "right",    "write_seconds",
+                                      "learn_seconds", "read_seconds", "bytes"};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 /* One shard is the right one. */
@@ -332,6 +334,8 @@ static int run(const struct request *r, struct failure *failure)
         stream.progress = show_progress;
     if (status == 0)
         status = stream_advance(&stream, r->length, failure);
+    if (status == 0)
+        status = stream_learn(&stream, failure);
     if (status == 0 && !r->json) {
         printf("%-12s %-9s %6s", "model", "task", "length");
         for (size_t k = 0; k < COLUMNS; k++)
@@ -341,8 +345,10 @@ static int run(const struct request *r, struct failure *failure)
     for (size_t k = 0; status == 0 && k < r->task_count; k++) {
         struct record record;
         status = stream_measure(&stream, &r->tasks[k], r->objective, r->limit, &record, failure);
-        if (status == 0)
+        if (status == 0) {
+            note_learning(&stream, &record);
             (r->json ? print_json : print_text)(r, &r->tasks[k], &record);
+        }
         fflush(stdout);
     }
     stream_free(&stream);

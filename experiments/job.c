@@ -244,11 +244,15 @@ static int is_there(const struct job_list *list, const struct cell *cell)
 static int run_recall(const struct cell *cell, struct stream *stream, struct record *record, struct failure *failure)
 {
     stream->twice = cell->twice;
-    if (stream_advance(stream, cell->length, failure) != 0)
+    if (stream_advance(stream, cell->length, failure) != 0 || stream_learn(stream, failure) != 0)
         return -1;
-    return cell->kind == CELL_STREAM
-               ? stream_measure_latest(stream, &cell->task, cell->objective, cell->latest, cell->limit, record, failure)
-               : stream_measure(stream, &cell->task, cell->objective, cell->limit, record, failure);
+    int status =
+        cell->kind == CELL_STREAM
+            ? stream_measure_latest(stream, &cell->task, cell->objective, cell->latest, cell->limit, record, failure)
+            : stream_measure(stream, &cell->task, cell->objective, cell->limit, record, failure);
+    if (status == 0)
+        note_learning(stream, record);
+    return status;
 }
 
 static int run_cell(const struct job_list *list, const struct cell *cell, struct stream *stream,

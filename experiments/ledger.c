@@ -19,10 +19,10 @@ struct ledger {
 /* Recalls first, then what only figures have. */
 static const char *const columns[] = {
     "length", "queries", "mse", "mse_max", "mse_std", "accuracy", "identity_mse", "evaluations", "above_stored",
-    "right", "write_seconds", "read_seconds", "again_seconds", "bytes", "prepared_bytes", "age_0", "age_1", "age_2",
-    "age_3", "age_4", "age_5", "age_6", "age_7", "age_8", "age_9", "age_10", "age_11", "age_12", "age_13", "age_14",
-    "age_15", "exact_0", "exact_1", "exact_2", "exact_3", "exact_4", "exact_5", "exact_6", "exact_7", "exact_8",
-    "exact_9", "exact_10", "exact_11", "exact_12", "exact_13", "exact_14", "exact_15",
+    "right", "write_seconds", "learn_seconds", "read_seconds", "again_seconds", "bytes", "prepared_bytes", "age_0",
+    "age_1", "age_2", "age_3", "age_4", "age_5", "age_6", "age_7", "age_8", "age_9", "age_10", "age_11", "age_12",
+    "age_13", "age_14", "age_15", "exact_0", "exact_1", "exact_2", "exact_3", "exact_4", "exact_5", "exact_6",
+    "exact_7", "exact_8", "exact_9", "exact_10", "exact_11", "exact_12", "exact_13", "exact_14", "exact_15",
     /* one-shot recall, samples, generalisation */
     "before_white0", "before_white0.2", "before_white0.4", "before_white0.8", "before_drop0.25", "before_drop0.5",
     "before_drop0.75", "before_mask0.25", "before_mask0.5", "before_mask0.75", "after_white0", "after_white0.2",
@@ -30,7 +30,7 @@ static const char *const columns[] = {
     "after_mask0.5", "after_mask0.75", "later_white0", "later_white0.2", "later_white0.4", "later_white0.8",
     "later_drop0.25", "later_drop0.5", "later_drop0.75", "later_mask0.25", "later_mask0.5", "later_mask0.75",
     "mean_square", "nearest_mse", "clean_mse", "clean_identity", "noisy_mse", "noisy_identity"};
-enum { COLUMNS = sizeof columns / sizeof columns[0], RECALL_COLUMNS = 47 };
+enum { COLUMNS = sizeof columns / sizeof columns[0], RECALL_COLUMNS = 48 };
 enum { ROW_ROOM = 4096 }; /* a key, 25 characters for every column, and how it was made */
 
 /* ---- rows in memory */

@@ -91,8 +91,15 @@ const char *const *method_paths(const struct method_spec *spec)
     static const char *const gpcn_by_adam[] = {
         PROTOCOL, ":(top,glob)baselines/gpcn*", ":/src/math", ":/src/model", ":/src/infer", ":/src/ops", ":/src/api",
         NULL};
-    static const char *const bayespcn[] = {
-        PROTOCOL, ":/baselines/memory.c", ":/src/math", ":/src/model", ":/src/infer", ":/src/ops", ":/src/api", NULL};
+    static const char *const bayespcn[] = {PROTOCOL,
+                                           ":/experiments/rounds.c",
+                                           ":/baselines/memory.c",
+                                           ":/src/math",
+                                           ":/src/model",
+                                           ":/src/infer",
+                                           ":/src/ops",
+                                           ":/src/api",
+                                           NULL};
     switch (spec->kind) {
     case METHOD_IDENTITY:
         return identity;

@@ -156,9 +156,9 @@ const char *const *figure_measures(enum cell_kind kind)
 
 /* ---- CSV */
 
-static const char *const columns[] = {
-    "mse",   "mse_max",       "mse_std",      "accuracy",      "identity_mse", "evaluations",    "above_stored",
-    "right", "write_seconds", "read_seconds", "again_seconds", "bytes",        "prepared_bytes", "queries"};
+static const char *const columns[] = {"mse",          "mse_max",       "mse_std", "accuracy",       "identity_mse",
+                                      "evaluations",  "above_stored",  "right",   "write_seconds",  "learn_seconds",
+                                      "read_seconds", "again_seconds", "bytes",   "prepared_bytes", "queries"};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static void csv_number(FILE *file, double value)

@@ -12,7 +12,9 @@ typedef void progress_fn(void *context, const char *what, size_t done, size_t to
 struct stream {
     const struct dataset *dataset;
     struct method method;
-    double write_seconds;  /* so far, forgetting included */
+    double write_seconds; /* so far, forgetting included */
+    size_t learnt;        /* images that an offline network has learnt from, and the seconds that took (learning.c) */
+    double learn_seconds;
     int twice;             /* reads are timed once more with everything prepared: again_seconds, prepared_bytes */
     progress_fn *progress; /* or NULL */
     void *context;
@@ -26,6 +28,13 @@ void stream_free(struct stream *stream);
 
 /* Writes on until `length` images are stored. */
 int stream_advance(struct stream *stream, size_t length, struct failure *failure);
+
+/* An offline network learns from what is written, which else the first read would do; the others have learnt already.
+ */
+int stream_learn(struct stream *stream, struct failure *failure);
+
+/* Notes learn_seconds, of offline networks. */
+void note_learning(const struct stream *stream, struct record *record);
 
 /* Reads back every stored image, or `limit` of them spread evenly (0: all), corrupted. The record gets length,
    queries, mse, mse_max, mse_std, accuracy, identity_mse, evaluations (per query), above_stored (share; absent

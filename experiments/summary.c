@@ -107,18 +107,19 @@ double experiment_seconds(const struct job_list *list, const struct plan *plan, 
             continue;
         for (size_t r = 0; r < t->rows; r++)
             for (size_t seed = 0; seed < plan->seeds; seed++) {
-                double written = 0;
+                double written = 0, learnt = 0;
                 for (size_t c = 0; c < t->columns; c++) {
                     struct cell cell;
                     struct record record;
                     if (!plan_cell(plan, t, r, c, seed, &cell) || !cell_load(list, &cell, &record))
                         continue;
                     written = fmax(written, record_get(&record, "write_seconds"));
-                    double read = record_get(&record, "read_seconds");
+                    double read = record_get(&record, "read_seconds"), learn = record_get(&record, "learn_seconds");
                     seconds += isnan(read) ? 0 : read;
+                    learnt += isnan(learn) ? 0 : learn; /* for each length anew */
                 }
-                seconds +=
-                    first && role_of(&t->row[r]) != ROLE_OBJECTIVE ? written : 0; /* which has the writes of ours */
+                if (first && role_of(&t->row[r]) != ROLE_OBJECTIVE) /* which has the writes of ours */
+                    seconds += written + learnt;
             }
     }
     return seconds;

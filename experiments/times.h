@@ -9,7 +9,8 @@
 /* A row of a table at the longest length of which all tasks are there. */
 struct times {
     size_t images, tasks; /* 0: there are no such cells */
-    double write, read;   /* seconds: of writing all images, of reading the queries of all tasks */
+    double write, read;   /* seconds: of writing all images and learning from them, of reading the queries of all tasks;
+                             write is no number where learning was not timed */
     double queries;       /* of all tasks together */
     char cpu[MADE_TEXT];  /* "not told", or "several" */
 };

@@ -365,6 +365,46 @@ static void a_stream_through_shards_has_a_sharp_edge(void **state)
     dataset_free(&d);
 }
 
+/* What it learns is timed apart from its reads, once for what is written; the answers are those of a network that
+   learns when it is first read. */
+static void an_offline_network_says_how_long_it_learnt(void **state)
+{
+    struct dataset d = pictures();
+    struct method_spec spec = method_spec_default();
+    struct task task = task_of("mask0.25");
+    struct stream told, plain;
+    struct record record, before;
+    struct failure failure;
+    (void)state;
+    spec.kind = METHOD_GPCN_OFFLINE;
+    spec.hidden[0] = spec.hidden[1] = spec.hidden[2] = 16;
+    spec.iterations = 20;
+    spec.checkpoint = 10;
+    spec.threads = 1;
+    assert_int_equal(stream_create(&told, &d, &spec, &failure), 0);
+    assert_int_equal(stream_create(&plain, &d, &spec, &failure), 0);
+    assert_int_equal(stream_advance(&told, 8, &failure), 0);
+    assert_int_equal(stream_advance(&plain, 8, &failure), 0);
+    assert_int_equal(stream_learn(&told, &failure), 0);
+    double once = told.learn_seconds;
+    assert_true(once > 0);
+    assert_int_equal(stream_learn(&told, &failure), 0);
+    assert_true(told.learn_seconds == once); /* there was nothing left to learn */
+    assert_int_equal(stream_measure(&told, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
+    assert_int_equal(stream_measure(&plain, &task, BPCN_OBJECTIVE_DEFAULT, 0, &before, &failure), 0);
+    note_learning(&told, &record);
+    note_learning(&plain, &before);
+    assert_true(record_get(&record, "learn_seconds") == once);
+    assert_true(isnan(record_get(&before, "learn_seconds")));
+    assert_true(record_get(&record, "mse") == record_get(&before, "mse"));
+    assert_int_equal(stream_advance(&told, 9, &failure), 0);
+    note_learning(&told, &before);
+    assert_true(isnan(record_get(&before, "learn_seconds"))); /* of nine images it has not learnt yet */
+    stream_free(&told);
+    stream_free(&plain);
+    dataset_free(&d);
+}
+
 /* Eight images, forgetting before the fifth: nothing is forgotten after the last write. */
 static void forgetting_comes_before_the_writes_that_follow(void **state)
 {
@@ -446,6 +486,7 @@ static void rounds_stay_within_the_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_offline_network_says_how_long_it_learnt),
         cmocka_unit_test(forgetting_comes_before_the_writes_that_follow),
         cmocka_unit_test(rounds_stay_within_the_noise),
         cmocka_unit_test(what_is_no_task_is_refused_with_a_sentence),

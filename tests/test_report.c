@@ -224,15 +224,19 @@ static void the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already(v
 
 /* ---- time */
 
-static void put_seconds(struct place *p, size_t table, size_t column, double write, double read, double queries)
+/* learn: NAN when that was not timed. */
+static void put_seconds(struct place *p, const char *label, size_t table, size_t column, double write, double learn,
+                        double read, double queries)
 {
     struct cell cell;
     struct record record = {0};
     struct failure failure;
-    assert_true(
-        plan_cell(&p->plan, &p->plan.table[table], row_called(&p->plan.table[table], "bayespcn"), column, 0, &cell));
+    const struct table *t = &p->plan.table[table];
+    assert_true(plan_cell(&p->plan, t, row_called(t, label), column, 0, &cell));
     record_set(&record, "mse", 0.01);
     record_set(&record, "write_seconds", write);
+    if (!isnan(learn))
+        record_set(&record, "learn_seconds", learn);
     record_set(&record, "read_seconds", read);
     record_set(&record, "queries", queries);
     assert_int_equal(cell_save(&p->list, &cell, &record, &failure), 0);
@@ -247,9 +251,9 @@ static void hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count
     (void)state;
     open_place(&p, 1);
     for (size_t k = 0; k < 3; k++)
-        put_seconds(&p, k, 1, 512, 36, 32);
+        put_seconds(&p, "bayespcn", k, 1, 512, NAN, 36, 32);
     for (size_t k = 0; k < 2; k++)
-        put_seconds(&p, k, 2, 9999, 9999, 32);
+        put_seconds(&p, "bayespcn", k, 2, 9999, NAN, 9999, 32);
     struct times s = times_of(&p.list, &p.plan, "recall", "cifar10", "bayespcn");
     assert_true(s.images == 256 && s.tasks == 3 && s.write == 512 && s.read == 108 && s.queries == 96);
     assert_string_equal(s.cpu, "not told");
@@ -263,6 +267,28 @@ static void hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count
     assert_non_null(strstr(text, "4 particles | not told | 1024 | 3 | 10.5 | not told | 3 |"));
     assert_null(strstr(text, "mhn"));
     close_place(&p);
+}
+
+static void what_an_offline_network_learns_counts_as_writing_or_is_said_to_be_not_timed(void **state)
+{
+    static const char label[] = "gpcn offline, 256x3 relu, 200 steps, best version";
+    static char text[8192];
+    (void)state;
+    for (int timed = 0; timed < 2; timed++) {
+        struct place p;
+        open_place(&p, 1);
+        for (size_t k = 0; k < 3; k++)
+            put_seconds(&p, label, k, 0, 0.5, timed ? 255.5 : NAN, 36, 128);
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        times_markdown(file, &p.list, &p.plan, "recall");
+        caught(file, text, sizeof text);
+        /* 256 s of 128 images; 108 s of 384 queries, which are all there are */
+        assert_non_null(strstr(text, timed ? "| cifar10 | 128 | 0.0711 | 2 | 384 | 0.03 | 0.281 | 0.03 | not told |"
+                                           : "| cifar10 | 128 | not timed | not timed | 384 | 0.03 | 0.281 | 0.03 |"));
+        assert_null(strstr(text, "included"));
+        close_place(&p);
+    }
 }
 
 /* ---- the page */
@@ -343,6 +369,7 @@ int main(void)
         cmocka_unit_test(the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell),
         cmocka_unit_test(the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already),
         cmocka_unit_test(hours_are_of_the_longest_length_that_all_tasks_have_and_writes_count_once),
+        cmocka_unit_test(what_an_offline_network_learns_counts_as_writing_or_is_said_to_be_not_timed),
         cmocka_unit_test(rows_of_one_colour_have_marks_of_their_own),
         cmocka_unit_test(a_row_of_one_seed_has_bars_of_its_queries),
         cmocka_unit_test(markdown_of_the_folder_becomes_a_page_of_its_own),
