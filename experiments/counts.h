@@ -28,7 +28,8 @@ struct agreement {
     size_t other[ABOVE + 1];             /* [relation] of those that are there and do not agree */
     size_t above_zero, above_zero_agree; /* of those there: the paper has more than 0.0001 */
     size_t agree_one_seed, agree_marked; /* of those that agree: of one seed; marked as below or above */
-    size_t by_seeds; /* of them: the paper gives no deviation, and they are within two of our own seeds' */
+    size_t told, told_agree;             /* of those there: the paper gives a deviation */
+    size_t by_seeds; /* of those that do not agree: it gives none, and they are within two of our own seeds' */
 };
 struct agreement agreement_of(const struct job_list *list, const struct plan *plan, const char *experiment,
                               const char *dataset, enum method_of_paper method);

@@ -118,9 +118,9 @@ static void where_the_paper_has_no_deviation_our_seeds_tell_one(void **state)
     assert_true(a.there == 3 && a.agree == 0 && a.by_seeds == 1); /* two seeds tell too little */
     counted(&p, text, sizeof text);
     assert_non_null(strstr(text,
-                           "\nOf those that do not agree, 1 are figures that the paper gives without a deviation, "
-                           "and within two deviations of our own seeds, of which there are three. With them 33 % of "
-                           "BayesPCN's figures agree, 1 of 3.\n"));
+                           "\nIt gives 3 without: 0 are within 10 %, and 1, 33 %, are within that or two deviations of "
+                           "our own three seeds. By that rule 1 of all 3 agree, 33 %.\n"));
+    assert_null(strstr(text, "with a deviation"));
     assert_non_null(strstr(text, "| all that agree, or are within the spread of both | | | | | **67 %**: 2 of 3,"));
     assert_non_null(strstr(text, "| Within two deviations of our seeds. By seed: 1.3006, 0.6999, 0.1819. Worse than "
                                  "the queries themselves, which were off by 0.1600. The worst of its 16 reads has 25 % "
@@ -131,7 +131,11 @@ static void where_the_paper_has_no_deviation_our_seeds_tell_one(void **state)
     for (size_t seed = 0; seed < 3; seed++)
         put_mse(&p, seed, 0.03 + 0.03 * (double)seed);
     a = agreement_of(&p.list, &p.plan, "recall", "cifar10", PAPER_BAYESPCN);
-    assert_true(a.there == 1 && a.agree == 0 && a.by_seeds == 0);
+    assert_true(a.there == 1 && a.agree == 0 && a.told == 1 && a.told_agree == 0 && a.by_seeds == 0);
+    counted(&p, text, sizeof text);
+    assert_non_null(
+        strstr(text, "\nThe paper gives 1 of BayesPCN's figures with a deviation: 0 of them agree, 0 %.\n"));
+    assert_null(strstr(text, "It gives"));
     close_place(&p);
 }
 
