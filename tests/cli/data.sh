@@ -45,3 +45,6 @@ law "eval: momentum changes how GPCN learns" test "$(offline --momentum 0.9 | js
 law "eval: none is what it has" test "$(offline --momentum 0 | json mse)" = "$(offline | json mse)"
 law "eval: a momentum that never ends is refused" fails 1 \
     "bpcn eval: gpcn-offline: a GPCN wants a momentum from 0 to below 1, not 1" offline --momentum 1
+law "eval: offline, learning is timed" awk "BEGIN { exit !($(offline | json learn_seconds) > 0) }"
+learnt() { bpcn eval --data photos --model nearest --length 2 --tasks mask0.25 --json | grep -o '"learn_seconds": [^,]*'; }
+law "eval: others have learnt when they have written" test "$(learnt)" = '"learn_seconds": null'
