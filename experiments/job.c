@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,11 +228,14 @@ void job_list_free(struct job_list *list)
 
 static void announce(const struct job_list *list, const struct cell *cell, const struct record *record)
 {
-    char key[KEY_ROOM];
+    char key[KEY_ROOM], error[32] = "";
+    double mse = record_get(record, "mse");
     cell_key(cell, key, sizeof key);
+    if (!isnan(mse)) /* some figures have none */
+        snprintf(error, sizeof error, "mse %.6f, ", mse);
     if (list->verbose)
-        fprintf(stderr, "%s: mse %.6f, %.0f s written, %.0f s read\n", key, record_get(record, "mse"),
-                record_get(record, "write_seconds"), record_get(record, "read_seconds"));
+        fprintf(stderr, "%s: %s%.0f s written, %.0f s read\n", key, error, record_get(record, "write_seconds"),
+                record_get(record, "read_seconds"));
 }
 
 /* A figure needs its pictures as well as its numbers, when they are wanted. */
