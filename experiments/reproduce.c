@@ -36,8 +36,9 @@ const char *reproduce_usage(void)
            "  --report-only         compute nothing, write tables and report from the cells there are\n"
            "  --stale               compute again the cells that are older than the code they depend on, or do\n"
            "                        not say how old they are\n"
-           "  --check               compute some of the cells there are again, say how far they moved, and\n"
-           "                        write nothing; status 1 when one moved by more than rounding does\n"
+           "  --check               compute some of the cells there are again, by one thread, say how far\n"
+           "                        they moved, and write nothing; status 1 when one moved by more than\n"
+           "                        rounding does\n"
            "  --record              with --check: add what was found to DIR/checked.csv; cells older than the code\n"
            "                        are vouched for by five or more of their kind that came out the same\n"
            "  --sample K            how many of them; default 5\n"
@@ -239,7 +240,8 @@ int reproduce_prepare(struct reproduction *r, const char *commit, struct failure
         return -1;
     if (job_list_create(&r->plan, r->out, r->data_dir, &r->list, failure) != 0)
         return -1;
-    r->list.threads = r->processes > 1 ? 1 : 0;
+    /* long runs are of several processes with a thread each, and more threads round sums in another order */
+    r->list.threads = r->processes > 1 || r->check ? 1 : 0;
     ledger_made_by(r->list.ledger, commit);
     r->list.again = r->again;
     r->list.pictures = r->pictures;

@@ -477,6 +477,31 @@ static char (*planned_keys(const struct job_list *list))[KEY_ROOM]
     return keys;
 }
 
+/* Sums are rounded in an order that depends on the threads: a check is of the code and the CPU, not of their number. */
+static void a_check_has_a_thread_for_each_cell_as_runs_of_several_processes_have(void **state)
+{
+    static const struct {
+        const char *option, *value;
+        int threads;
+    } cases[] = {{"--jobs", "1", 0}, {"--jobs", "2", 1}, {"--check", NULL, 1}};
+    char folder[] = "/tmp/bpcn-check-XXXXXX", program[] = "reproduce", name[] = "recall", out[] = "--out";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (size_t k = 0; k < 3; k++) {
+        char option[16], value[16];
+        char *arguments[] = {program, name, out, folder, option, value};
+        struct reproduction r;
+        struct failure failure;
+        snprintf(option, sizeof option, "%s", cases[k].option);
+        snprintf(value, sizeof value, "%s", cases[k].value != NULL ? cases[k].value : "");
+        assert_int_equal(reproduce_parse(cases[k].value != NULL ? 6 : 5, arguments, &r, &failure), 0);
+        assert_int_equal(reproduce_prepare(&r, "", &failure), 0);
+        assert_int_equal(r.list.threads, cases[k].threads);
+        reproduce_free(&r);
+    }
+    rmdir(folder);
+}
+
 /* Cells of plans that are no more are nobody's. */
 static void every_committed_cell_is_planned(void **state)
 {
@@ -524,6 +549,7 @@ int main(void)
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
         cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
         cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
+        cmocka_unit_test(a_check_has_a_thread_for_each_cell_as_runs_of_several_processes_have),
         cmocka_unit_test(every_committed_cell_is_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
