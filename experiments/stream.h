@@ -29,8 +29,7 @@ void stream_free(struct stream *stream);
 /* Writes on until `length` images are stored. */
 int stream_advance(struct stream *stream, size_t length, struct failure *failure);
 
-/* An offline network learns from what is written, which else the first read would do; the others have learnt already.
- */
+/* An offline network learns from what is written; else its first read would. Others have learnt already. */
 int stream_learn(struct stream *stream, struct failure *failure);
 
 /* Notes learn_seconds, of offline networks. */
