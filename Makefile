@@ -221,8 +221,9 @@ $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUIL
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
-.PHONY: check
-check: all $(TESTS) precision $(if $(shell which mpicc 2>/dev/null),mpi) ## every test that takes seconds
+.PHONY: check check-programs
+check-programs: all $(TESTS) precision $(if $(shell which mpicc 2>/dev/null),mpi)
+check: check-programs ## every test that takes seconds
 	$(Q)tests/run $(BUILD) short
 
 # What many clients get of a running server: see the file
