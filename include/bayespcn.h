@@ -74,7 +74,10 @@ typedef enum bpcn_status {
     BPCN_CORRUPT = 8,   /* the file is damaged; the sentence says what and where */
     BPCN_BUSY = 9,      /* another handle or process has the file open for writing */
     BPCN_READ_ONLY = 10, /* the memory was opened read-only, or this cannot be changed in a file */
-    BPCN_FULL = 11      /* every shard has its rows, and the memory was made to refuse more */
+    BPCN_FULL = 11,     /* every shard has its rows, and the memory was made to refuse more */
+    BPCN_NO_SPACE = 12, /* the disk, the user's quota or the limit on the size of files is reached */
+    BPCN_GONE = 13,     /* the file was moved, removed or replaced while the memory was open */
+    BPCN_NOT_HELD = 14  /* the memory does not hold the row to delete, or the row has faded since it was written */
 } bpcn_status;
 
 /* "ok", "invalid", ...: the status as a word to print or to search for. Never NULL. */
@@ -83,6 +86,26 @@ BPCN_API const char *bpcn_status_name(bpcn_status status);
 /* What was wrong with this thread's last failed call, as one sentence without a full stop; ""
    when none failed. Valid until this thread's next failing call. */
 BPCN_API const char *bpcn_error(void);
+
+/* Where it was wrong, if that is a place in the input: "FILE:LINE", "row 3, entry 7"; otherwise "". The sentence is
+   complete without it. Valid as long as bpcn_error(). */
+BPCN_API const char *bpcn_error_place(void);
+
+#define BPCN_MAX_ERROR 1023 /* bytes of the sentence, and of the place; longer ones are cut */
+
+#if defined(__GNUC__)
+#define BPCN_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define BPCN_PRINTF(text, first)
+#endif
+
+/* For programs and bindings built on the library, so that one error type serves them all: sets this thread's sentence,
+   and its place to "", and returns `status`. The arguments may contain bpcn_error() and bpcn_error_place(), so that a
+   caller can add what it knows: bpcn_fail(status, "%s: %s", path, bpcn_error()). */
+BPCN_API bpcn_status bpcn_fail(bpcn_status status, const char *format, ...) BPCN_PRINTF(2, 3);
+
+/* The same with a place, which may be bpcn_error_place(). */
+BPCN_API bpcn_status bpcn_fail_at(bpcn_status status, const char *place, const char *format, ...) BPCN_PRINTF(3, 4);
 
 /* ---- options ------------------------------------------------------------------------------ */
 

@@ -3,7 +3,6 @@
 
 #include "metrics.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,21 +14,14 @@ extern const char _binary_server_openapi_json_start[], _binary_server_openapi_js
 
 /* ---- what they share */
 
-/* By the sentence: the library's own of a full disk, or what the operating system says of a quota and a limit. */
-static bool is_full_disk(const struct job *job)
-{
-    return job->status == BPCN_IO &&
-           (strstr(job->why, "the disk is full") != NULL || strstr(job->why, strerror(ENOSPC)) != NULL ||
-            strstr(job->why, strerror(EDQUOT)) != NULL || strstr(job->why, strerror(EFBIG)) != NULL);
-}
-
 /* What went wrong with a job. Sentences about files name them: those stay on this machine's side, in the log. */
 static int job_refusal(const struct request *r, const struct job *job, struct refusal *why)
 {
     static const unsigned codes[] = {
         [BPCN_INVALID] = 400, [BPCN_NO_MEMORY] = 503, [BPCN_NUMERIC] = 422, [BPCN_REFUSED] = 409,
         [BPCN_IO] = 500,      [BPCN_FORMAT] = 500,    [BPCN_NEWER] = 500,   [BPCN_CORRUPT] = 500,
-        [BPCN_BUSY] = 500,    [BPCN_READ_ONLY] = 403, [BPCN_FULL] = 507};
+        [BPCN_BUSY] = 500,    [BPCN_READ_ONLY] = 403, [BPCN_FULL] = 507,
+        [BPCN_NO_SPACE] = 500, [BPCN_GONE] = 500, [BPCN_NOT_HELD] = 409};
     unsigned code = codes[job->status];
     char where[64] = "";
     if (job->kind >= JOB_WRITE && job->rows > 1)
@@ -40,7 +32,7 @@ static int job_refusal(const struct request *r, const struct job *job, struct re
     bool of_file = code == 500 || job->status == BPCN_READ_ONLY;
     if (of_file)
         say_error(r->house->file->say, "%s: %s", r->endpoint->path, job->why);
-    if (is_full_disk(job))
+    if (job->status == BPCN_NO_SPACE)
         return refuse(why, 507, where, "the disk has no room for it%s",
                       job->done > 0 ? ", and rows before this one may be in it" : "");
     if (of_file || job->why[0] == '\0')

@@ -441,12 +441,20 @@ static void huge_queries_fail_cleanly_or_are_answered(void **state)
 static void every_status_has_its_pinned_number_and_a_name(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ok", "invalid", "no_memory", "numeric", "refused"};
-    assert_true(BPCN_OK == 0 && BPCN_INVALID == 1 && BPCN_NO_MEMORY == 2 && BPCN_NUMERIC == 3 && BPCN_REFUSED == 4);
-    for (int i = 0; i < 5; i++)
-        assert_string_equal(bpcn_status_name((bpcn_status)i), names[i]);
-    for (int i = 5; i < 300; i++)
-        assert_true(bpcn_status_name((bpcn_status)i)[0] != '\0');
+    static const struct {
+        bpcn_status status;
+        const char *name;
+    } pinned[] = {{BPCN_OK, "ok"},           {BPCN_INVALID, "invalid"},     {BPCN_NO_MEMORY, "no_memory"},
+                  {BPCN_NUMERIC, "numeric"}, {BPCN_REFUSED, "refused"},     {BPCN_IO, "io"},
+                  {BPCN_FORMAT, "format"},   {BPCN_NEWER, "newer"},         {BPCN_CORRUPT, "corrupt"},
+                  {BPCN_BUSY, "busy"},       {BPCN_READ_ONLY, "read_only"}, {BPCN_FULL, "full"},
+                  {BPCN_NO_SPACE, "no_space"}, {BPCN_GONE, "gone"},         {BPCN_NOT_HELD, "not_held"}};
+    for (int i = 0; i < 15; i++) {
+        assert_int_equal((int)pinned[i].status, i);
+        assert_string_equal(bpcn_status_name((bpcn_status)i), pinned[i].name);
+    }
+    for (int i = 15; i < 300; i++)
+        assert_string_equal(bpcn_status_name((bpcn_status)i), "unknown");
     assert_true(bpcn_status_name((bpcn_status)-1)[0] != '\0');
     assert_string_equal(bpcn_version(), BPCN_VERSION);
 }
@@ -469,6 +477,28 @@ static void sentences_are_of_the_thread_that_failed(void **state)
     pthread_join(thread, NULL);
     assert_string_equal(first, ""); /* a thread in which nothing failed has none */
     assert_non_null(strstr(bpcn_error(), "beta is 7"));
+}
+
+static void a_caller_sets_and_extends_the_sentence_and_its_place(void **state)
+{
+    char longest[3 * BPCN_MAX_ERROR];
+    (void)state;
+    assert_int_equal(bpcn_fail_at(BPCN_FORMAT, "a.csv:7", "'%s' is not a number", "x"), BPCN_FORMAT);
+    assert_string_equal(bpcn_error(), "'x' is not a number");
+    assert_string_equal(bpcn_error_place(), "a.csv:7");
+    assert_int_equal(bpcn_fail_at(BPCN_FORMAT, bpcn_error_place(), "import: %s", bpcn_error()), BPCN_FORMAT);
+    assert_string_equal(bpcn_error(), "import: 'x' is not a number");
+    assert_string_equal(bpcn_error_place(), "a.csv:7");
+    assert_int_equal(bpcn_fail(BPCN_NOT_HELD, "%s: %s", bpcn_error_place(), bpcn_error()), BPCN_NOT_HELD);
+    assert_string_equal(bpcn_error(), "a.csv:7: import: 'x' is not a number");
+    assert_string_equal(bpcn_error_place(), "");
+    /* what is too long is cut before a character of several bytes, not inside it */
+    memset(longest, 'a', sizeof longest);
+    memcpy(longest + BPCN_MAX_ERROR - 1, "\xe2\x82\xac", 3);
+    longest[sizeof longest - 1] = '\0';
+    (void)bpcn_fail_at(BPCN_INVALID, longest, "%s", longest);
+    assert_int_equal(strlen(bpcn_error()), BPCN_MAX_ERROR - 1);
+    assert_string_equal(bpcn_error(), bpcn_error_place());
 }
 
 static void the_common_interface_passes_failures_on(void **state)
@@ -500,6 +530,7 @@ int main(void)
         cmocka_unit_test(activations_with_a_name_exist_and_no_others),
         cmocka_unit_test(a_memory_too_large_for_the_machine_is_refused),
         cmocka_unit_test(the_extremes_allowed_are_allowed),
+        cmocka_unit_test(a_caller_sets_and_extends_the_sentence_and_its_place),
         with_scene(looking_refuses_bad_arguments),
         with_scene(parameters_refuse_bad_places),
         with_scene(a_layer_refuses_bad_values),

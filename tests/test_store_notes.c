@@ -272,14 +272,6 @@ static void fast_checksum_equals_the_plain_one_and_the_standard(void **state)
     }
 }
 
-static void statuses_of_files_have_names(void **state)
-{
-    static const char *const names[] = {"io", "format", "newer", "corrupt", "busy", "read_only"};
-    (void)state;
-    for (int i = 0; i < 6; i++)
-        assert_string_equal(bpcn_status_name((bpcn_status)(BPCN_IO + i)), names[i]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,7 +284,6 @@ int main(void)
         cmocka_unit_test(wrong_ways_of_opening_are_refused_with_a_sentence),
         cmocka_unit_test(wrong_arguments_are_refused_with_a_sentence),
         cmocka_unit_test(fast_checksum_equals_the_plain_one_and_the_standard),
-        cmocka_unit_test(statuses_of_files_have_names),
     };
     return cmocka_run_group_tests_name("notes and refusals of memory files", tests, NULL, NULL);
 }

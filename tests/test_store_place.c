@@ -188,6 +188,40 @@ static void change_that_cannot_be_taken_back_from_the_file_ends_writing(void **s
     assert_int_equal(bpcn_file_check(scratch("uncut"), NULL, NULL), BPCN_OK);
 }
 
+static int full_for; /* errno of every write, or 0 */
+
+static ssize_t write_when_full(void *context, int fd, const void *bytes, size_t n, uint64_t offset)
+{
+    errno = full_for;
+    return full_for != 0 ? -1 : file_posix.write(context, fd, bytes, n, offset);
+}
+
+static void full_disk_has_a_status_of_its_own(void **state)
+{
+    static const int reasons[] = {ENOSPC, EDQUOT, EFBIG};
+    struct file_ops ops = file_posix;
+    bpcn_options o = small_options();
+    bpcn_open_options how;
+    bpcn_memory *m;
+    (void)state;
+    bpcn_open_options_default(&how, sizeof how);
+    ops.write = write_when_full;
+    how.create = &o;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        full_for = 0;
+        unlink(scratch("full"));
+        assert_int_equal(memory_open(&ops, scratch("full"), &how, &m), BPCN_OK);
+        assert_int_equal(write_row(m, 0), BPCN_OK);
+        full_for = reasons[i];
+        assert_int_equal(write_row(m, 1), BPCN_NO_SPACE);
+        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_NO_SPACE);
+        assert_int_equal(memory_save(&ops, m, scratch("saved")), BPCN_NO_SPACE);
+        full_for = EIO;
+        assert_int_equal(memory_save(&ops, m, scratch("saved")), BPCN_IO);
+        bpcn_memory_free(m);
+    }
+}
+
 /* ---- others who are at the same file */
 
 static const char *unsettled; /* a path that seems to lead to another file each time */
@@ -314,6 +348,7 @@ int main(void)
         cmocka_unit_test(something_else_in_the_way_of_a_checkpoint_is_left_alone),
         cmocka_unit_test(checkpoint_that_was_due_but_failed_is_tried_again),
         cmocka_unit_test(change_that_cannot_be_taken_back_from_the_file_ends_writing),
+        cmocka_unit_test(full_disk_has_a_status_of_its_own),
         cmocka_unit_test(file_that_others_keep_replacing_is_busy),
         cmocka_unit_test(log_cut_off_while_it_is_read_ends_there),
         cmocka_unit_test(file_made_by_another_at_the_same_time_is_not_replaced),

@@ -23,6 +23,9 @@ static const struct {
     [BPCN_BUSY] = {"bayespcn.BusyError", &PyExc_OSError, "Another handle or process has the file open for writing."},
     [BPCN_READ_ONLY] = {"bayespcn.ReadOnlyError", &PyExc_OSError, "The memory was opened read-only."},
     [BPCN_FULL] = {"bayespcn.FullError", &PyExc_RuntimeError, "Every shard has its rows, and no more are taken."},
+    [BPCN_NO_SPACE] = {"bayespcn.NoSpaceError", &PyExc_OSError, "The disk or the user's quota is full."},
+    [BPCN_GONE] = {"bayespcn.GoneError", &PyExc_OSError, "The file was moved, removed or replaced under an open memory."},
+    [BPCN_NOT_HELD] = {"bayespcn.NotHeldError", &PyExc_ValueError, "The memory does not hold the row to delete."},
 };
 enum { ERRORS = sizeof error_list / sizeof error_list[0] };
 static PyObject *errors[ERRORS]; /* 0: the base of all */

@@ -175,12 +175,12 @@ bpcn_status place_explain(const struct file_ops *ops, const struct place *place,
     unsigned char bytes[HEADER_BYTES];
     struct header header;
     uint64_t there;
-    if (status != BPCN_IO || (errno != ENOSPC && errno != EDQUOT) ||
+    if (status != BPCN_NO_SPACE || (errno != ENOSPC && errno != EDQUOT) ||
         ops->room(ops->context, place->folder, &there) != 0)
         return status;
     state_header(contents, 0, &header);
     header_encode(&header, bytes);
-    return fail(BPCN_IO,
+    return fail(BPCN_NO_SPACE,
                 "cannot %s %s: the disk is full. A new file of %llu bytes must fit beside the old one, and %llu bytes "
                 "are free",
                 what, place->path, (unsigned long long)header.snapshot, (unsigned long long)there);

@@ -16,11 +16,17 @@
 /* Where the fields of a section's header are; its payload's length and place are redundant. */
 enum { AT_TAG = 0, AT_PARTICLE = 4, AT_LAYER = 8, AT_SHARD = 12, AT_BYTES = 16, AT_OFFSET = 24, AT_CHECKSUM = 60 };
 
+/* The disk, the quota or the limit on the size of files. */
+static int is_no_space(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+}
+
 bpcn_status fail_io(const char *what, const char *path)
 {
     char reason[128] = "";
     strerror_r(errno, reason, sizeof reason);
-    return fail(BPCN_IO, "cannot %s %s: %s", what, path, reason);
+    return fail(is_no_space(errno) ? BPCN_NO_SPACE : BPCN_IO, "cannot %s %s: %s", what, path, reason);
 }
 
 bpcn_status fail_early_end(const char *path, uint64_t at)

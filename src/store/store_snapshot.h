@@ -28,7 +28,7 @@ bpcn_status snapshot_salvage(const struct file *file, const char *path, const st
                              struct contents *contents, void (*bad)(void *user, const struct section *section),
                              void *user);
 
-/* BPCN_IO with "cannot <what> <path>: <errno in words>". */
+/* BPCN_IO, or BPCN_NO_SPACE, with "cannot <what> <path>: <errno in words>". */
 bpcn_status fail_io(const char *what, const char *path);
 
 /* BPCN_IO for a file that gave less than it has: no reason to believe that there is no more. */
