@@ -214,7 +214,7 @@ $(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) -lm
 # The parser of bodies, and what it says its refusals with
-BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/say cli/naming)
+BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/console)
 $(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
 $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
@@ -315,8 +315,8 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 
 # ---- many machines: the commands on a folder of memory files, and experiments, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
-MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args asking columns fading fields folder help input like load memfile output parts parts_read parts_write picture \
-             progress query remark say scores table table_options table_writer trials filling verdict letters commit naming parts_names cmd_create cmd_write cmd_read cmd_forget cmd_delete cmd_list cmd_info cmd_reproduce)
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args console folder fullness help memory_file output parts parts_names parts_read parts_write picture \
+             progress query read_rows recall table table_schema commit cmd_create cmd_write cmd_read cmd_delete cmd_info cmd_reproduce)
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps
 

@@ -15,7 +15,8 @@
 #define BPCN_CLI_ARCHIVE_H
 
 #include "bayespcn.h"
-#include "say.h"
+#include "console.h"
+
 
 /* 0, or an exit status after a message. */
 int archive_save(const struct say *say, const char *path, const bpcn_memory *memory, const char *fields);

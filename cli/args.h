@@ -4,7 +4,7 @@
 #define BPCN_CLI_ARGS_H
 
 #include "bayespcn.h"
-#include "say.h"
+#include "console.h"
 
 #include <getopt.h>
 #include <stdint.h>

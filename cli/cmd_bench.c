@@ -22,7 +22,7 @@ static void put(const struct bench_run *b, const char *name, double value)
 {
     if (b->say.json) {
         printf(", \"%s\": ", name);
-        json_number(stdout, value);
+        json_write_number(stdout, value);
     } else {
         printf("  %-32s %10.4g\n", name, value);
     }

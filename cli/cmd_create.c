@@ -1,9 +1,9 @@
 /* bpcn create: a new, empty memory file. */
 #include "args.h"
 #include "commands.h"
-#include "like.h"
-#include "memfile.h"
-#include "table_options.h"
+#include "table_schema.h"
+#include "memory_file.h"
+#include "table.h"
 #include "together.h"
 
 #include <inttypes.h>
@@ -332,7 +332,7 @@ static void tell(const struct args *a, const char *path, const struct like *like
     say_result(&a->say, "%s: empty, %s, ", path, fields);
     if (a->say.json) {
         fputs("{\"created\":", stdout);
-        json_string(stdout, path);
+        json_write_string(stdout, path);
         printf(",\"dim\":%zu,\"bytes\":%zu,\"bytes_most\":%zu,\"shards\":%zu,\"shard_rows\":%zu", o->dim,
                head.stats.bytes, head.stats.bytes_most, o->shards, o->shard_rows);
         if (o->names > 0)

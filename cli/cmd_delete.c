@@ -1,10 +1,10 @@
 /* bpcn delete: takes written rows back. */
 #include "args.h"
 #include "commands.h"
-#include "input.h"
-#include "memfile.h"
+#include "fullness.h"
+#include "memory_file.h"
 #include "progress.h"
-#include "verdict.h"
+#include "read_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static int delete_row(struct memfile *file, const struct batch *batch, size_t ro
         say_error(say, "%s: not deleted: the memory does not hold it", name);
     if (say->json) {
         fputs("{\"input\":", stdout);
-        json_string(stdout, batch->name);
+        json_write_string(stdout, batch->name);
         printf(",\"row\":%zu,\"deleted\":%s}\n", batch->first + row, status == BPCN_OK ? "true" : "false");
     }
     return 0;
@@ -58,7 +58,7 @@ static int delete_batch(struct memfile *file, const struct batch *batch, struct 
 }
 
 /* What was done, whatever happened: 0, or an exit status. */
-static int finish(struct memfile *file, const struct tally *tally, int status)
+static int finish_delete(struct memfile *file, const struct tally *tally, int status)
 {
     int saved = tally->deleted > 0 ? measure_fullness(file, NULL) : 0;
     saved = saved ? saved : memfile_commit(file);
@@ -85,7 +85,7 @@ static int delete_name(struct memfile *file, const char *name, struct tally *tal
         say_error(file->say, "%s: not deleted: %s", file->path, memfile_why(file));
     if (file->say->json) {
         fputs("{\"name\":", stdout);
-        json_string(stdout, name);
+        json_write_string(stdout, name);
         printf(",\"deleted\":%s}\n", status == BPCN_OK ? "true" : "false");
     }
     return 0;
@@ -117,7 +117,7 @@ static int delete_names(struct memfile *file, char **given, int count, struct ta
     return left;
 }
 
-static int run(struct memfile *file, struct input *input, struct tally tally)
+static int delete_inputs(struct memfile *file, struct input *input, struct tally tally)
 {
     struct progress p;
     struct batch batch;
@@ -130,7 +130,7 @@ static int run(struct memfile *file, struct input *input, struct tally tally)
     progress_clear(&p);
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
-    status = finish(file, &tally, status);
+    status = finish_delete(file, &tally, status);
     int skipped = input_tell_skipped(input);
     return status ? status : skipped;
 }
@@ -156,12 +156,80 @@ int cmd_delete(int argc, char **argv)
     if (status == 0 && left > 0)
         input = input_open(&a.say, &file.remark.fields, &options, args_rest(&a) + 1, left);
     if (input != NULL)
-        status = run(&file, input, tally);
+        status = delete_inputs(&file, input, tally);
     else if (tally.deleted + tally.refused > 0)
-        status = finish(&file, &tally, status ? status : left > 0 ? EXIT_FAILED : 0);
+        status = finish_delete(&file, &tally, status ? status : left > 0 ? EXIT_FAILED : 0);
     else
         status = status ? status : EXIT_FAILED;
     input_close(input);
+    memfile_close(&file);
+    return say_flush(&a.say, status);
+}
+
+/* ---- bpcn forget: everything fades towards the prior. */
+
+enum { OPT_BETA = 400, OPT_TIMES };
+
+static const struct option forget_options[] = {
+    {"beta", required_argument, NULL, OPT_BETA}, {"times", required_argument, NULL, OPT_TIMES}, {NULL, 0, NULL, 0}};
+
+static int fade(struct memfile *file, double beta, size_t times, size_t *done)
+{
+    struct progress p;
+    progress_begin(&p, file->say, "forgetting", "times");
+    for (*done = 0; *done < times && !interrupted(); ++*done) {
+        progress_update(&p, *done, times);
+        if (memfile_forget(file, beta) != BPCN_OK) {
+            progress_clear(&p);
+            return memfile_error(file);
+        }
+    }
+    progress_clear(&p);
+    return 0;
+}
+
+static int forget_times(struct memfile *file, double beta, size_t times)
+{
+    const struct say *say = file->say;
+    size_t done = 0;
+    int status = fade(file, beta, times, &done);
+    if (status == 0)
+        status = measure_fullness(file, NULL);
+    int saved = memfile_commit(file);
+    status = status ? status : saved;
+    if (status != 0)
+        return status;
+    say_result(say, "%s: forgot by %g, %zu time%s; %.0f %% full\n", file->path, beta, done, done == 1 ? "" : "s",
+               100 * file->remark.fullness);
+    if (say->json)
+        printf("{\"forgets\":%zu,\"beta\":%.9g,\"fullness\":%.6g}\n", done, beta, file->remark.fullness);
+    if (done == times)
+        return EXIT_DONE;
+    say_error(say, "%s: %s; forgot %zu of %zu times", file->path, interruption(), done, times);
+    return EXIT_INTERRUPTED;
+}
+
+int cmd_forget(int argc, char **argv)
+{
+    struct args a;
+    struct memfile file;
+    double beta = -1;
+    size_t times = 1;
+    args_begin(&a, argc, argv, forget_options);
+    for (int c; (c = args_next(&a)) >= 0;)
+        if (c == OPT_BETA)
+            beta = args_number(&a, "--beta", optarg, 0, 1);
+        else
+            times = (size_t)args_whole(&a, "--times", optarg, 1, 1000000000);
+    if (!args_expect(&a, 1, 1, "MEM --beta 0.01 [--times N]"))
+        return a.status;
+    if (beta < 0)
+        return say_usage(&a.say, "--beta is needed: 0 forgets nothing, 1 everything");
+    catch_interrupts();
+    int status = memfile_open(&a.say, args_rest(&a)[0], TO_CHANGE, &file);
+    if (status != 0)
+        return status;
+    status = forget_times(&file, beta, times);
     memfile_close(&file);
     return say_flush(&a.say, status);
 }

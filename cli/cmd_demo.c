@@ -7,7 +7,7 @@
 #include "bayespcn.h"
 #include "commands.h"
 #include "formats/formats.h"
-#include "memfile.h"
+#include "memory_file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,369 @@
    learnt after it was filled. */
 #include "args.h"
 #include "commands.h"
-#include "fill.h"
+#include "memory_file.h"
+#include "output.h"
 #include "progress.h"
+#include "read_rows.h"
+#include "recall.h"
+#include "table.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+struct fill {
+    struct memfile file;
+    struct input_options input;
+    struct progress progress;
+    const char *output; /* -o; "-": standard output */
+    const char *spread; /* --spread, or NULL */
+    bool write;         /* learn every row after it was filled */
+    size_t rows, filled_rows, filled_cells, written;
+};
+
+/* Whether the input is read as text, cell by cell. */
+bool fill_is_table(const struct fill *fill, const char *path);
+
+/* 0, or an exit status after a message; then nothing of the output is left. */
+int fill_table(struct fill *fill, const char *path);
+int fill_array(struct fill *fill, const char *path);
+
+/* Learns a row as it was before it was filled. 0, or an exit status after a message about `name`, row `row`. */
+int fill_write(struct fill *fill, const char *name, size_t row, const float *x, const unsigned char *known);
+
+/* ---- An array filled: what was NaN in it. Unlike a table it is held whole. */
+
+bool fill_is_table(const struct fill *fill, const char *path)
+{
+    fmt_kind kind = fill->input.kind != FMT_ANY ? fill->input.kind : fmt_recognise(path, NULL, 0);
+    return kind == FMT_CSV || (kind == FMT_ANY && strcmp(path, "-") == 0);
+}
+
+int fill_write(struct fill *fill, const char *name, size_t row, const float *x, const unsigned char *known)
+{
+    bpcn_write_row became;
+    size_t written = 0, dim = fill->file.remark.fields.dim;
+    bool whole = memchr(known, 0, dim) == NULL;
+    if (memchr(known, 1, dim) == NULL)
+        return 0; /* nothing to learn */
+    bpcn_status status = trials_write(&fill->file, x, whole ? NULL : known, 1, NULL, &became, &written);
+    fill->written += written;
+    if (status != BPCN_OK)
+        return say_error(fill->file.say, "%s row %zu: %s", name, row, memfile_why(&fill->file));
+    return memfile_breathe(&fill->file);
+}
+
+/* The spreads of the filled cells, NaN for the others: [rows x cells]. */
+struct spreads {
+    float *cells;
+    size_t rows;
+};
+
+static int keep_spread(const struct fill *fill, struct spreads *s, const unsigned char *known, const float *x,
+                       const float *spread)
+{
+    const fmt_schema *schema = &fill->file.remark.fields;
+    float *more = realloc(s->cells, (s->rows + 1) * schema->cells * sizeof *more);
+    if (more == NULL)
+        return say_error(fill->file.say, "out of memory");
+    s->cells = more;
+    float *row = more + s->rows++ * schema->cells;
+    for (size_t k = 0; k < schema->count; k++) {
+        const fmt_column *c = &schema->column[k];
+        for (size_t j = 0; j < c->cells; j++) {
+            size_t at = c->offset + j;
+            row[c->cell + j] = known[at] ? NAN : (float)cell_spread(c, x + at, spread + at);
+        }
+    }
+    return 0;
+}
+
+/* One row: filled, told, learnt. */
+static int fill_row(struct fill *fill, const struct batch *batch, size_t i, struct output *out, struct spreads *spreads,
+                    float *whole)
+{
+    size_t dim = fill->file.remark.fields.dim;
+    float *spread = whole + dim;
+    unsigned char *known = malloc(dim);
+    if (known == NULL)
+        return say_error(fill->file.say, "out of memory");
+    memset(known, 1, dim);
+    memset(spread, 0, dim * sizeof *spread);
+    if (batch->known != NULL)
+        memcpy(known, batch->known + i * dim, dim);
+    memcpy(whole, batch->x + i * dim, dim * sizeof *whole);
+    bool gaps = memchr(known, 0, dim) != NULL;
+    int status = gaps ? fill_rows(&fill->file, whole, known, 1, spread) : 0;
+    for (size_t k = 0; k < fill->file.remark.fields.count; k++) {
+        const fmt_column *c = &fill->file.remark.fields.column[k];
+        for (size_t j = 0; j < c->cells; j++)
+            fill->filled_cells += !known[c->offset + j];
+    }
+    fill->filled_rows += gaps;
+    fill->rows++;
+    status = status ? status : output_add(out, NULL, NULL, 1, whole, NULL);
+    if (status == 0 && fill->spread != NULL)
+        status = keep_spread(fill, spreads, known, whole, spread);
+    if (status == 0 && fill->write)
+        status = fill_write(fill, batch->name, batch->first + i, batch->x + i * dim, known);
+    free(known);
+    return status;
+}
+
+static int fill_batches(struct fill *fill, struct input *input, struct output *out, struct spreads *spreads,
+                        float *whole)
+{
+    struct batch batch;
+    int status = 0, got = 0;
+    while (status == 0 && (got = input_next(input, &batch)) > 0) {
+        for (size_t i = 0; i < batch.rows && status == 0; i++) {
+            progress_update(&fill->progress, fill->rows, input_expected(input));
+            status = interrupted() ? EXIT_INTERRUPTED : fill_row(fill, &batch, i, out, spreads, whole);
+        }
+        batch_free(&batch);
+    }
+    return got >= 0 ? status : interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
+}
+
+static int save_spreads(const struct fill *fill, const struct spreads *s)
+{
+    fmt_error error;
+    fmt_table table = {.rows = s->rows, .dim = fill->file.remark.fields.cells, .data = s->cells};
+    if (fill->spread == NULL || fmt_write(fill->spread, FMT_ANY, &table, &error) == FMT_OK)
+        return 0;
+    return say_error(fill->file.say, "%s", error.message);
+}
+
+int fill_array(struct fill *fill, const char *path)
+{
+    const fmt_schema *fields = &fill->file.remark.fields;
+    struct output_options options = {.path = fill->output, .channels_last = fill->input.channels_last};
+    struct spreads spreads = {0};
+    char *names[] = {(char *)(uintptr_t)path};
+    float *whole = malloc(2 * fields->dim * sizeof *whole);
+    struct output *out = output_open(fill->file.say, fields, &options);
+    struct input *input = out && whole ? input_open(fill->file.say, fields, &fill->input, names, 1) : NULL;
+    int status = input ? fill_batches(fill, input, out, &spreads, whole) : EXIT_FAILED;
+    status = status ? status : save_spreads(fill, &spreads);
+    status = status ? status : output_finish(out);
+    input_close(input);
+    output_close(out);
+    free(spreads.cells);
+    free(whole);
+    return status;
+}
+
+/* ---- A CSV table filled as it is read: its own bytes, but for the cells that were missing. */
+
+enum { ROWS_AT_ONCE = 256, BYTES_AT_ONCE = 16 << 20 };
+
+/* Text that waits for what is to be put into it. */
+struct waiting {
+    char *bytes;
+    size_t size, room;
+};
+
+/* A cell to fill. */
+struct gap {
+    size_t row;       /* of those that wait */
+    size_t at, empty; /* where the value goes in the text, and its spread in the other */
+    const struct table_cell *cell;
+    bool quoted;
+};
+
+struct filler {
+    struct fill *fill;
+    struct table *table;
+    fmt_output *out, *spread_out;
+    fmt_error error;
+    struct waiting text, spreads;
+    struct gap *gap;
+    size_t gaps, gap_room;
+    size_t rows, most;         /* with gaps, waiting; at most */
+    float *x, *whole, *spread; /* [most x dim]; x as it was read */
+    unsigned char *known;      /* [most x dim] */
+};
+
+static bool append(struct waiting *w, const char *bytes, size_t size)
+{
+    if (w->room - w->size < size) {
+        size_t room = 2 * (w->size + size) + 4096;
+        char *more = realloc(w->bytes, room);
+        if (more == NULL)
+            return false;
+        w->bytes = more;
+        w->room = room;
+    }
+    if (size > 0)
+        memcpy(w->bytes + w->size, bytes, size);
+    w->size += size;
+    return true;
+}
+
+static bool add_gap(struct filler *f, const struct table_cell *cell, bool quoted)
+{
+    if (f->gaps == f->gap_room) {
+        size_t room = 2 * f->gap_room + 64;
+        struct gap *more = realloc(f->gap, room * sizeof *more);
+        if (more == NULL)
+            return false;
+        f->gap = more;
+        f->gap_room = room;
+    }
+    f->gap[f->gaps++] = (struct gap){f->rows, f->text.size, f->spreads.size, cell, quoted};
+    return true;
+}
+
+/* The row just read, whose gaps stay open. Whether it has any, or -1. */
+static int add_row(struct filler *f)
+{
+    const struct table *t = f->table;
+    const fmt_record *r = &t->record;
+    size_t before = f->gaps;
+    bool good = append(&f->text, r->before, r->before_size);
+    for (size_t i = 0; i < r->count && good; i++) {
+        const fmt_cell *c = &r->cell[i];
+        bool open = t->cell[i].column != NULL && t->state[i] == FMT_CELL_MISSING;
+        if (i > 0)
+            good = append(&f->text, &t->style.separator, 1) && append(&f->spreads, &t->style.separator, 1);
+        if (good && open)
+            good = add_gap(f, &t->cell[i], c->quoted);
+        else if (good)
+            good = append(&f->text, c->raw, c->raw_size);
+    }
+    good = good && append(&f->text, r->ending, r->ending_size) &&
+           append(&f->spreads, r->ending_size ? r->ending : "\n", r->ending_size ? r->ending_size : 1);
+    if (!good)
+        say_error(f->fill->file.say, "out of memory");
+    return good ? f->gaps > before : -1;
+}
+
+static fmt_status put_gap(struct filler *f, const struct gap *g)
+{
+    size_t at = g->row * f->fill->file.remark.fields.dim + g->cell->entry;
+    const fmt_column *column = g->cell->column;
+    char text[FMT_CELL_ROOM];
+    fmt_decode_text(column, f->whole + at, &f->table->style, text, sizeof text);
+    bool quote = g->quoted && text[0] != '"';
+    fmt_status status = quote ? fmt_output_put(f->out, "\"", 1) : FMT_OK;
+    status = status == FMT_OK ? fmt_output_put(f->out, text, strlen(text)) : status;
+    status = status == FMT_OK && quote ? fmt_output_put(f->out, "\"", 1) : status;
+    if (status != FMT_OK || f->spread_out == NULL)
+        return status;
+    double spread = cell_spread(column, f->whole + at, f->spread + at);
+    fmt_column shown = {.kind = FMT_NUMBER, .scale = column->kind == FMT_CATEGORY ? 1 : column->scale};
+    fmt_format_number(&shown, spread, f->table->style.decimal, text, sizeof text);
+    return fmt_output_put(f->spread_out, text, strlen(text));
+}
+
+static fmt_status put_part(fmt_output *out, const struct waiting *w, size_t from, size_t to)
+{
+    return to > from ? fmt_output_put(out, w->bytes + from, to - from) : FMT_OK;
+}
+
+/* What waits goes out, its gaps filled. */
+static int flush(struct filler *f)
+{
+    size_t dim = f->fill->file.remark.fields.dim, at = 0, empty = 0;
+    memcpy(f->whole, f->x, f->rows * dim * sizeof *f->x);
+    int failed = fill_rows(&f->fill->file, f->whole, f->known, f->rows, f->spread);
+    if (failed)
+        return failed;
+    fmt_status status = FMT_OK;
+    for (size_t i = 0; i <= f->gaps && status == FMT_OK; i++) {
+        size_t end = i < f->gaps ? f->gap[i].at : f->text.size;
+        size_t stop = i < f->gaps ? f->gap[i].empty : f->spreads.size;
+        status = put_part(f->out, &f->text, at, end);
+        if (status == FMT_OK && f->spread_out != NULL)
+            status = put_part(f->spread_out, &f->spreads, empty, stop);
+        if (status == FMT_OK && i < f->gaps)
+            status = put_gap(f, &f->gap[i]);
+        at = end;
+        empty = stop;
+    }
+    f->fill->filled_cells += f->gaps;
+    f->fill->filled_rows += f->rows;
+    f->gaps = f->rows = f->text.size = f->spreads.size = 0;
+    return status == FMT_OK ? 0 : say_error(f->fill->file.say, "%s", f->error.message);
+}
+
+static int take_row(struct filler *f)
+{
+    struct fill *fill = f->fill;
+    size_t dim = fill->file.remark.fields.dim;
+    float *x = f->x + f->rows * dim;
+    unsigned char *known = f->known + f->rows * dim;
+    int gaps = add_row(f);
+    if (gaps < 0)
+        return EXIT_FAILED;
+    f->rows += (size_t)gaps;
+    fill->rows++;
+    int status = 0;
+    if (f->rows == f->most || f->text.size > BYTES_AT_ONCE || fill->write)
+        status = flush(f);
+    if (status == 0 && fill->write)
+        status = fill_write(fill, f->table->name, fill->rows - 1, x, known);
+    return status;
+}
+
+static int run(struct filler *f)
+{
+    size_t dim = f->fill->file.remark.fields.dim;
+    int got = 1, status = 0;
+    if (f->table->header != NULL &&
+        (fmt_output_put(f->out, f->table->header, f->table->header_size) != FMT_OK ||
+         (f->spread_out != NULL && fmt_output_put(f->spread_out, f->table->header, f->table->header_size) != FMT_OK)))
+        return say_error(f->fill->file.say, "%s", f->error.message);
+    while (status == 0 && got > 0) {
+        if (interrupted())
+            return EXIT_INTERRUPTED;
+        progress_update(&f->fill->progress, f->fill->rows, 0);
+        got = table_row(f->table, f->x + f->rows * dim, f->known + f->rows * dim);
+        if (got > 0)
+            status = take_row(f);
+    }
+    if (got < 0)
+        return interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
+    if (status == 0 && !append(&f->text, f->table->record.before, f->table->record.before_size))
+        status = say_error(f->fill->file.say, "out of memory");
+    return status ? status : flush(f);
+}
+
+/* Both files, or neither. */
+static int finish(struct filler *f, int status)
+{
+    fmt_status kept = status == 0 ? FMT_OK : FMT_ERR_ARGUMENT;
+    kept = fmt_output_close(f->out, kept);
+    kept = fmt_output_close(f->spread_out, kept);
+    return status == 0 && kept != FMT_OK ? say_error(f->fill->file.say, "%s", f->error.message) : status;
+}
+
+int fill_table(struct fill *fill, const char *path)
+{
+    size_t dim = fill->file.remark.fields.dim, fit = BYTES_AT_ONCE / (dim * sizeof(float));
+    struct filler f = {.fill = fill, .most = fill->write || fit < 1 ? 1 : fit < ROWS_AT_ONCE ? fit : ROWS_AT_ONCE};
+    f.x = malloc(f.most * dim * sizeof *f.x);
+    f.whole = malloc(f.most * dim * sizeof *f.whole);
+    f.spread = malloc(f.most * dim * sizeof *f.spread);
+    f.known = malloc(f.most * dim);
+    int status = EXIT_FAILED;
+    if (f.x == NULL || f.whole == NULL || f.spread == NULL || f.known == NULL)
+        say_error(fill->file.say, "out of memory");
+    else if ((f.table = table_open(fill->file.say, &fill->file.remark.fields, path, fill->input.clip)) == NULL)
+        status = EXIT_FAILED;
+    else if ((f.out = fmt_output_open(fill->output, &f.error)) == NULL ||
+             (fill->spread != NULL && (f.spread_out = fmt_output_open(fill->spread, &f.error)) == NULL))
+        status = finish(&f, say_error(fill->file.say, "%s", f.error.message));
+    else
+        status = finish(&f, run(&f));
+    table_close(f.table);
+    void *all[] = {f.x, f.whole, f.spread, f.known, f.text.bytes, f.spreads.bytes, f.gap};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+    return status;
+}
 
 enum { OPT_SPREAD = 460, OPT_WRITE };
 

@@ -2,9 +2,10 @@
    knows nothing of what the log has added since the last checkpoint. */
 #include "args.h"
 #include "commands.h"
-#include "memfile.h"
-#include "trials.h"
-#include "verdict.h"
+#include "fullness.h"
+#include "memory_file.h"
+#include "output.h"
+#include "recall.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,9 +29,9 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
 {
     const bpcn_options *o = &h->options;
     fputs("{\"file\":", stdout);
-    json_string(stdout, path);
+    json_write_string(stdout, path);
     printf(",\"dim\":%zu,\"fields\":", o->dim);
-    json_string(stdout, fields);
+    json_write_string(stdout, fields);
     fputs(",\"hidden\":[", stdout);
     for (size_t l = 0; l < o->layers; l++)
         printf("%s%zu", l ? "," : "", o->hidden[l]);
@@ -49,9 +50,9 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
         printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, h->file_most, h->disk_most);
     json_shards(h);
     fputs(",\"fullness\":", stdout);
-    json_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
+    json_write_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
     printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->remark.probes, h->remark.recalled);
-    json_string(stdout, h->stats.kernels ? h->stats.kernels : "");
+    json_write_string(stdout, h->stats.kernels ? h->stats.kernels : "");
     if (h->files > 0)
         printf(",\"files\":%zu", h->files);
     puts("}");
@@ -221,4 +222,96 @@ int cmd_info(int argc, char **argv)
         tell(&a.say, path, &head, fields);
     memhead_free(&head);
     return say_flush(&a.say, EXIT_DONE);
+}
+
+/* ---- bpcn list: the names that a memory keeps. */
+
+static int list(struct memfile *file)
+{
+    const struct say *say = file->say;
+    bpcn_options options;
+    size_t count;
+    bpcn_name *names = memfile_names(file, &count);
+    if (names == NULL)
+        return memfile_error(file);
+    memfile_options(file, &options);
+    for (size_t i = 0; i < count && !ferror(stdout); i++) {
+        if (!say->json) {
+            puts(names[i].name);
+            continue;
+        }
+        fputs("{\"name\":", stdout);
+        json_write_string(stdout, names[i].name);
+        printf(",\"shard\":%" PRIu64 "}\n", names[i].shard);
+    }
+    free(names);
+    if (options.names == 0)
+        say_note(say, "%s: keeps no names (bpcn create --names N makes a memory that does)", file->path);
+    return 0;
+}
+
+int cmd_list(int argc, char **argv)
+{
+    struct args a;
+    struct memfile file;
+    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    while (args_next(&a) >= 0)
+        ;
+    if (!args_expect(&a, 1, 1, "MEM"))
+        return a.status;
+    int status = memfile_open(&a.say, args_rest(&a)[0], TO_LOOK, &file);
+    if (status != 0)
+        return status;
+    status = list(&file);
+    memfile_close(&file);
+    return say_flush(&a.say, status);
+}
+
+/* ---- bpcn sample: what the memory imagines. */
+
+enum { OPT_DRAW = 400 };
+
+static const struct option own[] = {
+    {"number", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, OPT_DRAW}, {NULL, 0, NULL, 0}};
+
+static int run(struct memfile *file, struct output *out, size_t n, uint64_t draw)
+{
+    float *x = malloc(n * file->remark.fields.dim * sizeof *x);
+    if (x == NULL)
+        return say_error(file->say, "out of memory");
+    int status = memfile_sample(file, n, draw, x) == BPCN_OK ? 0 : memfile_error(file);
+    status = status ? status : output_add(out, NULL, NULL, n, x, NULL);
+    status = status ? status : output_finish(out);
+    free(x);
+    return status;
+}
+
+int cmd_sample(int argc, char **argv)
+{
+    struct args a;
+    struct memfile file;
+    struct output_options options = {0};
+    size_t n = 16;
+    uint64_t draw = 0;
+    args_begin(&a, argc, argv, own);
+    args_add(&a, output_option_list);
+    for (int c; (c = args_next(&a)) >= 0;)
+        if (c == 'n')
+            n = (size_t)args_whole(&a, "-n", optarg, 1, 1000000);
+        else if (c == OPT_DRAW)
+            draw = args_whole(&a, "--seed", optarg, 0, UINT64_MAX);
+        else
+            output_option(&a, c, &options);
+    if (!args_expect(&a, 1, 1, "MEM [-n 16] -o samples.png"))
+        return a.status;
+    if (options.path == NULL)
+        return say_usage(&a.say, "say where to with -o, such as -o samples.png");
+    int status = memfile_open(&a.say, args_rest(&a)[0], TO_LOOK, &file);
+    if (status != 0)
+        return status;
+    struct output *out = output_open(&a.say, &file.remark.fields, &options);
+    status = out ? run(&file, out, n, draw) : EXIT_USAGE;
+    output_close(out);
+    memfile_close(&file);
+    return say_flush(&a.say, status);
 }

@@ -1,21 +1,90 @@
 /* bpcn read: recalls rows from fragments or noisy copies. bpcn score: only asks how familiar they
    are. Both give a verdict on every row. */
 #include "args.h"
-#include "asking.h"
+#include "bayespcn.h"
 #include "commands.h"
-#include "input.h"
-#include "memfile.h"
+#include "console.h"
+#include "formats/formats.h"
+#include "fullness.h"
+#include "memory_file.h"
 #include "output.h"
 #include "progress.h"
 #include "query.h"
-#include "scores.h"
-#include "verdict.h"
-#include "trials.h"
+#include "read_rows.h"
+#include "recall.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct scores;
+
+/* To a path ("-": standard output); NULL after a message. alarm: the typicality up to which a row is one; negative: no
+   such column. */
+struct scores *scores_open(const struct say *say, const char *path, double alarm);
+
+/* Of the row with that number, counted from 0 over all inputs; a typicality below 0 is not known, and left empty. 0, or
+ * an exit status after a message. */
+int scores_add(struct scores *scores, size_t row, const bpcn_read_info *info, double typicality);
+
+/* Keeps the file, or leaves what was there; frees. NULL is fine. 0, or an exit status after a message. */
+int scores_close(struct scores *scores, bool keep);
+
+/* ---- One line a row. */
+
+struct scores {
+    const struct say *say;
+    fmt_output *out;
+    fmt_error error;
+    double alarm;
+};
+
+struct scores *scores_open(const struct say *say, const char *path, double alarm)
+{
+    const char *header = alarm < 0 ? "row,log_density,familiarity,verdict,typicality\n"
+                                   : "row,log_density,familiarity,verdict,typicality,alarm\n";
+    struct scores *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        say_error(say, "out of memory");
+        return NULL;
+    }
+    s->say = say;
+    s->alarm = alarm;
+    s->out = fmt_output_open(path, &s->error);
+    if (s->out != NULL && fmt_output_put(s->out, header, strlen(header)) == FMT_OK)
+        return s;
+    say_error(say, "%s", s->error.message);
+    scores_close(s, false);
+    return NULL;
+}
+
+int scores_add(struct scores *s, size_t row, const bpcn_read_info *info, double typicality)
+{
+    char line[160], share[32] = "";
+    bool alarm = typicality >= 0 && typicality <= s->alarm;
+    if (typicality >= 0)
+        snprintf(share, sizeof share, "%.6g", typicality);
+    int size = snprintf(line, sizeof line, "%zu,%.6f,%.6g,%s,%s%s\n", row, info->log_density, info->familiarity,
+                        bpcn_verdict_name(info->verdict), share,
+                        s->alarm < 0 ? ""
+                        : alarm      ? ",1"
+                                     : ",0");
+    if (fmt_output_put(s->out, line, (size_t)size) == FMT_OK)
+        return 0;
+    return say_error(s->say, "%s", s->error.message);
+}
+
+int scores_close(struct scores *s, bool keep)
+{
+    int status = 0;
+    if (s == NULL)
+        return 0;
+    if (fmt_output_close(s->out, keep ? FMT_OK : FMT_ERR_ARGUMENT) != FMT_OK && keep)
+        status = say_error(s->say, "%s", s->error.message);
+    free(s);
+    return status;
+}
 
 enum {
     OPT_REFUSE = 420,
@@ -98,7 +167,7 @@ static void json_cell(const fmt_column *f, const float *x)
     fmt_style plain = {.separator = '\0', .decimal = '.'};
     char text[FMT_CELL_ROOM];
     if (f->kind == FMT_CATEGORY)
-        json_string(stdout, f->words.word[(size_t)fmt_decode_value(f, x)]);
+        json_write_string(stdout, f->words.word[(size_t)fmt_decode_value(f, x)]);
     else {
         fmt_decode_text(f, x, &plain, text, sizeof text);
         printf("%s", text);
@@ -120,7 +189,7 @@ static void json_fields(const struct reading *r, const struct row_view *v)
         if (!can_be_told(fields, f) || !was_asked(v->query, f, fields->dim, v->row))
             continue;
         printf("%s", first ? ",\"answer\":{" : ",");
-        json_string(stdout, f->name);
+        json_write_string(stdout, f->name);
         putchar(':');
         first = false;
         size_t label = field_label(f, v->answer);
@@ -142,17 +211,17 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
 {
     bool refused = !r->score && v->answer == NULL;
     fputs("{\"input\":", stdout);
-    json_string(stdout, v->batch->name);
+    json_write_string(stdout, v->batch->name);
     printf(",\"row\":%zu,\"familiarity\":%.9g,\"verdict\":\"%s\"", v->batch->first + v->row, v->info->familiarity,
            bpcn_verdict_name(v->info->verdict));
     if (v->name[0] != '\0') {
         fputs(",\"name\":", stdout);
-        json_string(stdout, v->name);
+        json_write_string(stdout, v->name);
     }
     if (!r->score)
         printf(",\"refused\":%s", refused ? "true" : "false");
     fputs(",\"log_density\":", stdout);
-    json_number(stdout, v->info->log_density);
+    json_write_number(stdout, v->info->log_density);
     if (v->typicality >= 0)
         printf(",\"typicality\":%.6g", v->typicality);
     if (r->alarm >= 0)

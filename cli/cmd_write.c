@@ -2,17 +2,69 @@
    the memory is now. */
 #include "args.h"
 #include "commands.h"
-#include "fading.h"
-#include "input.h"
-#include "memfile.h"
+#include "fullness.h"
+#include "memory_file.h"
 #include "progress.h"
-#include "verdict.h"
-#include "trials.h"
+#include "read_rows.h"
+#include "recall.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct fading {
+    double beta;   /* discount of one step; 0: never */
+    size_t period; /* writes between steps */
+    size_t since;  /* writes since the last */
+};
+
+/* A fixed beta after every write, by bpcn_memory_forget. */
+struct fading fading_fixed(double beta);
+
+/* What suits the memory's narrowest layer. */
+struct fading fading_auto(const bpcn_options *options);
+
+/* To be called before every write. */
+bpcn_status fading_step(struct fading *fading, struct memfile *file);
+
+/* ---- * Automatic forgetting: discounts what the writes have told about the weights, and keeps the means.
+ *
+ *   U^-1 = (1 - beta) U^-1 + beta U_prior^-1        S likewise
+ *
+ * A row that was written a writes ago then weighs as if its noise variance were sx^2 / (1 - beta)^a:
+ * next to nothing changes for the recent past, and what is older frees its direction of the weights
+ * for new rows at once, instead of every direction loosening a little. beta = 5 / width per write
+ * holds about as many rows as three quarters of the width, whatever the stream's length. */
+
+enum { PERIOD = 8 };
+static const double rows_of_width = 5;
+
+struct fading fading_fixed(double beta)
+{
+    return (struct fading){.beta = -beta, .period = 1};
+}
+
+struct fading fading_auto(const bpcn_options *o)
+{
+    size_t narrowest = o->dim;
+    for (size_t l = 0; l < o->layers; l++)
+        narrowest = l == 0 || o->hidden[l] < narrowest ? o->hidden[l] : narrowest;
+    double each = fmin(0.5, rows_of_width / (double)narrowest);
+    return (struct fading){.beta = 1 - pow(1 - each, PERIOD), .period = PERIOD};
+}
+
+bpcn_status fading_step(struct fading *f, struct memfile *file)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    if (f->beta == 0 || ++f->since < f->period)
+        return BPCN_OK;
+    f->since = 0;
+    bpcn_status status = memfile_stats(file, &stats);
+    if (status != BPCN_OK || stats.writes == 0)
+        return status;
+    return f->beta < 0 ? memfile_forget(file, -f->beta) : memfile_discount(file, f->beta);
+}
 
 enum {
     OPT_FORGET = 400,
@@ -92,7 +144,7 @@ static int passes_over(struct writing *w, const struct batch *batch, size_t row)
     w->passed++;
     if (w->file.say->json) {
         fputs("{\"input\":", stdout);
-        json_string(stdout, batch->name);
+        json_write_string(stdout, batch->name);
         printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"known\",\"skipped\":true}\n", batch->first + row,
                info.familiarity);
     }
@@ -122,7 +174,7 @@ static void tell_row(struct writing *w, const struct batch *batch, size_t row, c
         probes_add(&w->probes, batch->x + row * w->options.dim);
     if (w->file.say->json) {
         fputs("{\"input\":", stdout);
-        json_string(stdout, batch->name);
+        json_write_string(stdout, batch->name);
         printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"%s\",\"novel\":%s,\"energy\":%.9g"
                ",\"evaluations\":%" PRIu64,
                batch->first + row, familiarity, bpcn_verdict_name(verdict), verdict == BPCN_NEW ? "true" : "false",

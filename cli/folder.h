@@ -10,7 +10,7 @@
 #define BPCN_CLI_FOLDER_H
 
 #include "bayespcn.h"
-#include "say.h"
+#include "console.h"
 
 enum { PATH_MOST = 4096, WHY_MOST = 1024, FILES_MOST = 99999 };
 

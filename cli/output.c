@@ -3,7 +3,6 @@
 
 #include "picture.h"
 #include "table.h"
-#include "table_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>

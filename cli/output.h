@@ -3,8 +3,8 @@
 #define BPCN_CLI_OUTPUT_H
 
 #include "args.h"
-#include "fields.h"
-#include "input.h"
+#include "table_schema.h"
+#include "read_rows.h"
 #include "query.h"
 
 struct output_options {

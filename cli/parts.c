@@ -1,7 +1,7 @@
 /* Creating, opening, fading and counting a memory that is cut into files. */
 #include "parts.h"
 
-#include "verdict.h"
+#include "fullness.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef BPCN_CLI_PARTS_H
 #define BPCN_CLI_PARTS_H
 
-#include "naming.h"
+#include "console.h"
 #include "together.h"
 
 /* Each returns 0, or a bpcn_status with the sentence in *trouble. folder: path and lone, and to create also options and

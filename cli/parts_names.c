@@ -1,5 +1,5 @@
 /* Names of the rows of a memory that is cut into files: each file keeps those of its own rows. */
-#include "naming.h"
+#include "console.h"
 #include "parts.h"
 
 #include <stdlib.h>

@@ -1,10 +1,20 @@
-/* Rows as one picture: every row's panels (truth, query, answer) side by side, with titles. */
+/* A small alphabet for the titles of pictures: letters of 5 x 7 pixels. */
 #ifndef BPCN_CLI_PICTURE_H
 #define BPCN_CLI_PICTURE_H
 
-#include "fields.h"
+#include "console.h"
 #include "formats/formats.h"
-#include "say.h"
+#include "table_schema.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LETTER_WIDTH = 5, LETTER_HEIGHT = 7 };
+
+/* Whether the pixel belongs to the letter (a to z, 0 to 9; anything else is blank). */
+bool letter_pixel(char letter, size_t x, size_t y);
+
+/* ---- Rows as one picture: every row's panels (truth, query, answer) side by side, with titles. */
 
 struct panel {
     const char *title;          /* small letters and spaces; NULL for none */

@@ -3,7 +3,7 @@
 #ifndef BPCN_CLI_PROGRESS_H
 #define BPCN_CLI_PROGRESS_H
 
-#include "say.h"
+#include "console.h"
 
 struct progress {
     bool shown;       /* standard error is a terminal and nobody asked for quiet */

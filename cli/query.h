@@ -2,7 +2,7 @@
 #ifndef BPCN_CLI_QUERY_H
 #define BPCN_CLI_QUERY_H
 
-#include "input.h"
+#include "read_rows.h"
 
 struct query_options {
     const char *known; /* --known FIELD,...; NULL: every field that is given */

@@ -3,9 +3,11 @@
 #ifndef BPCN_CLI_TABLE_H
 #define BPCN_CLI_TABLE_H
 
-#include "fields.h"
-#include "naming.h"
-#include "say.h"
+#include "bayespcn.h"
+#include "console.h"
+#include "formats/schema.h"
+#include "table_schema.h"
+
 
 /* A cell of the file's rows: a column of the memory (or one entry of it), or NULL: passed over. */
 struct table_cell {
@@ -57,5 +59,27 @@ int table_encode(const struct say *say, const fmt_schema *schema, const char *na
 
 /* And back, of one row. */
 void table_decode(const fmt_schema *schema, const float *x, float *values);
+
+/* ---- Rows of a table's memory as CSV, in the table's units, with its header. */
+
+struct table_writer;
+
+/* To a path ("-": standard output), or one column of it; NULL, and the error, when it cannot be opened. */
+struct table_writer *table_writer_open(const fmt_schema *schema, const fmt_column *only, const char *path,
+                                       fmt_error *error);
+
+/* Rows of entries [rows x dim]; an entry that is NaN makes an empty cell. */
+fmt_status table_writer_add(struct table_writer *writer, const float *x, size_t rows);
+const char *table_writer_error(const struct table_writer *writer);
+
+/* Keeps what was written, or leaves what was there; frees. NULL is fine. */
+fmt_status table_writer_close(struct table_writer *writer, bool keep, fmt_error *error);
+
+/* ---- The network of a memory for a table. */
+
+/* What suits rows of these columns, in options that hold the defaults: of a few settings the one that fills hidden
+   cells of the file's first rows best after learning from the rows before them. 0, or an exit status after a message.
+ */
+int table_options(const struct say *say, const fmt_schema *columns, const char *path, bpcn_options *options);
 
 #endif

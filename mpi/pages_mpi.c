@@ -1,7 +1,7 @@
 /* The commands of bpcn-mpi: those of bpcn that know folders, with short pages. */
 #include "commands.h"
 #include "help.h"
-#include "say.h"
+#include "console.h"
 
 const char program_name[] = "bpcn-mpi";
 

@@ -1,8 +1,8 @@
 /* Answers in JSON and in the formats that rows have. */
 #include "answer.h"
 
-#include "columns.h"
-#include "filling.h"
+#include "table_schema.h"
+#include "recall.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static void put_list(FILE *out, const float *x, size_t count)
     putc('[', out);
     for (size_t j = 0; j < count; j++) {
         fputs(j ? "," : "", out);
-        json_number(out, (double)x[j]);
+        json_write_number(out, (double)x[j]);
     }
     putc(']', out);
 }
@@ -25,11 +25,11 @@ static void put_list(FILE *out, const float *x, size_t count)
 static void put_value(FILE *out, const fmt_column *c, const float *x, const float *spread)
 {
     if (spread != NULL && fmt_column_in_table(c))
-        json_number(out, cell_spread(c, x + c->offset, spread + c->offset));
+        json_write_number(out, cell_spread(c, x + c->offset, spread + c->offset));
     else if (c->kind == FMT_NUMBER)
-        json_number(out, fmt_decode_value(c, x + c->offset));
+        json_write_number(out, fmt_decode_value(c, x + c->offset));
     else if (c->kind == FMT_CATEGORY)
-        json_string(out, c->words.word[(size_t)fmt_decode_value(c, x + c->offset)]);
+        json_write_string(out, c->words.word[(size_t)fmt_decode_value(c, x + c->offset)]);
     else
         put_list(out, (spread ? spread : x) + c->offset, c->size);
 }
@@ -39,7 +39,7 @@ static void put_named(FILE *out, const fmt_schema *schema, const float *x, const
     putc('{', out);
     for (size_t k = 0; k < schema->count; k++) {
         fputs(k ? "," : "", out);
-        json_string(out, schema->column[k].name);
+        json_write_string(out, schema->column[k].name);
         putc(':', out);
         put_value(out, &schema->column[k], x, spread);
     }
@@ -65,7 +65,7 @@ static void put_rows(FILE *out, const fmt_schema *schema, const float *x, const 
 static void put(FILE *out, const char *name, double value)
 {
     fprintf(out, "\"%s\":", name);
-    json_number(out, value);
+    json_write_number(out, value);
     putc(',', out);
 }
 
@@ -73,7 +73,7 @@ static void put(FILE *out, const char *name, double value)
 static void put_name(FILE *out, const char *name)
 {
     if (name[0] != '\0')
-        json_string(out, name);
+        json_write_string(out, name);
     else
         fputs("null", out);
 }
@@ -236,7 +236,7 @@ void answer_names(struct answer *a, const struct job *job, size_t first, size_t 
     fputs("{\"names\":[", out);
     for (size_t i = first; i < job->listed && i - first < number; i++) {
         fputs(i > first ? ",\n{\"name\":" : "{\"name\":", out);
-        json_string(out, job->list[i].name);
+        json_write_string(out, job->list[i].name);
         fprintf(out, ",\"shard\":%" PRIu64 "}", job->list[i].shard);
     }
     fprintf(out, "],\n\"first\":%zu,\"kept\":%zu,\"most\":%zu}\n", first, job->listed, most);

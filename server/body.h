@@ -3,7 +3,7 @@
 #define BPCN_SERVER_BODY_H
 
 #include "formats/schema.h"
-#include "naming.h"
+#include "console.h"
 #include "refusal.h"
 
 #include <stdint.h>

@@ -2,9 +2,9 @@
 #include "args.h"
 #include "commands.h"
 #include "http.h"
-#include "input.h"
+#include "read_rows.h"
 #include "progress.h"
-#include "verdict.h"
+#include "fullness.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "parts.h"
 #include "preview.h"
 #include "progress.h"
-#include "trials.h"
+#include "recall.h"
 
 #include <errno.h>
 #include <math.h>

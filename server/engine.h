@@ -7,8 +7,8 @@
 #ifndef BPCN_SERVER_ENGINE_H
 #define BPCN_SERVER_ENGINE_H
 
-#include "asking.h"
-#include "memfile.h"
+#include "recall.h"
+#include "memory_file.h"
 #include "settings.h"
 
 #include <pthread.h>

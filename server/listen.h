@@ -2,7 +2,7 @@
 #ifndef BPCN_SERVER_LISTEN_H
 #define BPCN_SERVER_LISTEN_H
 
-#include "say.h"
+#include "console.h"
 
 struct place {
     int socket;

@@ -2,7 +2,7 @@
 #ifndef BPCN_SERVER_NAMES_H
 #define BPCN_SERVER_NAMES_H
 
-#include "memfile.h"
+#include "memory_file.h"
 
 /* Whether the memory keeps all of names [count x NAME_ROOM], those that are given twice two times. BPCN_INVALID when
    it does not: *missing is the first that it lacks. */

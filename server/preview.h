@@ -2,7 +2,7 @@
 #ifndef BPCN_SERVER_PREVIEW_H
 #define BPCN_SERVER_PREVIEW_H
 
-#include "memfile.h"
+#include "memory_file.h"
 
 enum { PREVIEW_BYTES_MOST = 512 << 20 };
 

@@ -1,7 +1,7 @@
 /* Refusals as sentences and as JSON. */
 #include "refusal.h"
 
-#include "say.h"
+#include "console.h"
 
 #include <stdarg.h>
 
@@ -23,10 +23,10 @@ char *refusal_json(const struct refusal *why, size_t *size)
     if (out == NULL)
         return NULL;
     fprintf(out, "{\"error\":{\"status\":%u,\"message\":", why->status);
-    json_string(out, why->message);
+    json_write_string(out, why->message);
     fputs(",\"where\":", out);
     if (why->where[0] != '\0')
-        json_string(out, why->where);
+        json_write_string(out, why->where);
     else
         fputs("null", out);
     fputs("}}\n", out);

@@ -3,13 +3,13 @@
 
    In bpcn-mpi what is done with a memory is done by all ranks (parts.h). Commands that are in both programs touch an
    open memory through these functions alone. */
-#ifndef BPCN_CLI_MEMFILE_H
-#define BPCN_CLI_MEMFILE_H
+#ifndef BPCN_CLI_MEMORY_FILE_H
+#define BPCN_CLI_MEMORY_FILE_H
 
 #include "bayespcn.h"
-#include "fields.h"
-#include "naming.h"
-#include "say.h"
+#include "console.h"
+#include "table_schema.h"
+
 
 /* What the program keeps in the file's note, next to the memory itself. */
 struct remark {

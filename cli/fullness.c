@@ -1,5 +1,6 @@
 /* Verdicts in colour, fullness by leverage and by recall of probes. */
-#include "verdict.h"
+#include "fullness.h"
+
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* How a verdict is shown; and how full a memory is. */
-#ifndef BPCN_CLI_VERDICT_H
-#define BPCN_CLI_VERDICT_H
+#ifndef BPCN_CLI_FULLNESS_H
+#define BPCN_CLI_FULLNESS_H
 
 #include "bayespcn.h"
-#include "fields.h"
-#include "memfile.h"
-#include "say.h"
+#include "console.h"
+#include "memory_file.h"
+#include "table_schema.h"
+
 
 enum hue verdict_hue(bpcn_verdict verdict);
 

@@ -1,8 +1,9 @@
 /* Looking after memory files: whether they are sound, what is intact of them, and folding their logs. */
-#ifndef BPCN_CLI_UPKEEP_H
-#define BPCN_CLI_UPKEEP_H
+#ifndef BPCN_CLI_MAINTENANCE_H
+#define BPCN_CLI_MAINTENANCE_H
 
-#include "say.h"
+#include "console.h"
+
 
 /* Verifies everything, printing what is wrong and where: EXIT_DAMAGED when something is, EXIT_REFUSED when a crash left
    something that was never finished. A file, or a folder of files. */

@@ -1,7 +1,9 @@
 /* Checking, recovering and folding memory files. */
-#include "upkeep.h"
+#include "maintenance.h"
 
-#include "memfile.h"
+#include "args.h"
+#include "commands.h"
+#include "memory_file.h"
 #include "parts.h"
 
 #include <sys/stat.h>
@@ -58,7 +60,7 @@ int upkeep_check(const struct say *say, const char *path)
         return failed;
     if (say->json) {
         fputs("{\"file\":", stdout);
-        json_string(stdout, path);
+        json_write_string(stdout, path);
         printf(",\"sound\":%s,\"closed\":%s,\"bytes\":%llu,\"records\":%llu,\"dropped_bytes\":%llu,"
                "\"dropped_rows\":%llu,\"torn_seals\":%llu}\n",
                total.dropped_bytes == 0 ? "true" : "false", total.sealed ? "true" : "false",
@@ -85,9 +87,9 @@ static void tell_loss(void *user, const char *what)
 static void recover_json(const char *from, const char *to, const bpcn_recovery *r)
 {
     fputs("{\"file\":", stdout);
-    json_string(stdout, from);
+    json_write_string(stdout, from);
     fputs(",\"recovered\":", stdout);
-    json_string(stdout, to);
+    json_write_string(stdout, to);
     printf(",\"writes\":%llu,\"records\":%llu,\"rows\":%llu,\"mended\":%llu,\"lost_records\":%llu,\"shards\":%llu,"
            "\"lost_shards\":%llu}\n",
            (unsigned long long)r->writes, (unsigned long long)r->records, (unsigned long long)r->rows,
@@ -181,9 +183,52 @@ int upkeep_compact(const struct say *say, const char *path, const char *to)
                say_bytes(total.file_bytes), say_bytes(total.log_bytes));
     if (say->json) {
         fputs("{\"file\":", stdout);
-        json_string(stdout, name);
+        json_write_string(stdout, name);
         printf(",\"bytes_before\":%llu,\"bytes\":%llu}\n", (unsigned long long)total.file_bytes,
                (unsigned long long)total.snapshot_bytes);
     }
     return EXIT_DONE;
+}
+
+/* ---- bpcn check: verifies a memory file from end to end. */
+
+int cmd_check(int argc, char **argv)
+{
+    struct args a;
+    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    while (args_next(&a) >= 0)
+        ;
+    if (!args_expect(&a, 1, 1, "MEM"))
+        return a.status;
+    int status = upkeep_check(&a.say, args_rest(&a)[0]);
+    return say_flush(&a.say, status);
+}
+
+/* ---- bpcn compact: the log of a memory file folded, so that the file is as small as it can be. */
+
+int cmd_compact(int argc, char **argv)
+{
+    struct args a;
+    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    while (args_next(&a) >= 0)
+        ;
+    if (!args_expect(&a, 1, 2, "MEM [OUT]"))
+        return a.status;
+    char **rest = args_rest(&a);
+    int status = upkeep_compact(&a.say, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
+    return say_flush(&a.say, status);
+}
+
+/* ---- bpcn recover: what is intact of a damaged memory file, in a new one. */
+
+int cmd_recover(int argc, char **argv)
+{
+    struct args a;
+    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    while (args_next(&a) >= 0)
+        ;
+    if (!args_expect(&a, 2, 2, "IN OUT"))
+        return a.status;
+    int status = upkeep_recover(&a.say, args_rest(&a)[0], args_rest(&a)[1]);
+    return say_flush(&a.say, status);
 }

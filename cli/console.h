@@ -1,6 +1,8 @@
 /* What the program says: errors, notes and results, and the numbers that it exits with. */
-#ifndef BPCN_CLI_SAY_H
-#define BPCN_CLI_SAY_H
+#ifndef BPCN_CLI_CONSOLE_H
+#define BPCN_CLI_CONSOLE_H
+
+#include "bayespcn.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,10 +58,10 @@ const char *say_hue(const struct say *say, enum hue hue);
 size_t utf8_length(const unsigned char *s);
 
 /* A string in JSON, with its quotes. */
-void json_string(FILE *out, const char *text);
+void json_write_string(FILE *out, const char *text);
 
 /* A number in JSON; null when it is not finite. */
-void json_number(FILE *out, double value);
+void json_write_number(FILE *out, double value);
 
 /* "13.9 MB", "6.4 kB": a static buffer, of which there are four in turn. */
 const char *say_bytes(uint64_t bytes);
@@ -67,5 +69,16 @@ const char *say_bytes(uint64_t bytes);
 /* Ends a command that came to this status: where nothing else was wrong, but not everything went out to standard
    output, says so and returns EXIT_FAILED. */
 int say_flush(const struct say *say, int status);
+
+/* ---- Names of rows as the program makes them: of file names and of cells. */
+
+enum { NAME_ROOM = BPCN_MAX_NAME + 1 };
+
+/* A text as a name: bytes that are no UTF-8, and control characters, become '?', of a long one the end is kept, after
+   "...". "" for an empty text. */
+void name_of_text(const char *text, size_t size, char out[NAME_ROOM]);
+
+/* The name of the file at the end of a path. */
+void name_of_path(const char *path, char out[NAME_ROOM]);
 
 #endif

@@ -1,10 +1,12 @@
 /* Rows for a memory from the files, folders, streams and values named on the command line. */
-#ifndef BPCN_CLI_INPUT_H
-#define BPCN_CLI_INPUT_H
+#ifndef BPCN_CLI_READ_ROWS_H
+#define BPCN_CLI_READ_ROWS_H
 
 #include "args.h"
-#include "fields.h"
 #include "formats/formats.h"
+#include "table.h"
+#include "table_schema.h"
+
 
 /* What the options --resize --pixels --channels-last --format --member --rows --clip --skip-bad say. */
 struct input_options {

@@ -1,5 +1,6 @@
 /* Reads of whole rows, rows with gaps, and scores. */
-#include "asking.h"
+#include "recall.h"
+
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,4 +87,77 @@ bpcn_status ask(const struct memfile *file, const struct asking *how, const floa
                           n - at < ASK_MOST ? n - at : ASK_MOST, answers ? answers + at * dim : NULL, info + at);
     }
     return status;
+}
+
+/* ---- The one place that decides how gaps are filled. */
+
+bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+{
+    bpcn_read_options o;
+    bpcn_read_options_default(&o, sizeof o);
+    o.objective = BPCN_OBJECTIVE_MARGINAL;
+    o.noise = 0;
+    o.spread = spread;
+    return n > 0 ? memfile_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
+}
+
+int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+{
+    double factor = bpcn_trials_factor(&file->remark.trials);
+    bpcn_status status = fill_raw(file, x, known, n, spread);
+    for (size_t j = 0; spread != NULL && j < n * file->remark.fields.dim; j++)
+        spread[j] = (float)(factor * (double)spread[j]);
+    return status == BPCN_OK ? 0 : memfile_error(file);
+}
+
+double cell_spread(const fmt_column *column, const float *x, const float *spread)
+{
+    double best = 0, all = 0;
+    if (column->kind != FMT_CATEGORY)
+        return (double)spread[0] * column->scale;
+    for (size_t k = 0; k < column->size; k++) { /* a mean of ones and zeros estimates a chance */
+        double chance = fmin(fmax((double)x[k] * column->scale + column->centre, 0), 1);
+        best = fmax(best, chance);
+        all += chance;
+    }
+    return all > 0 ? 1 - best / all : 1 - 1 / (double)column->size;
+}
+
+/* ---- Every few rows some columns are hidden, filled in and compared. The sums stay in the file's remark. */
+
+static void try_row(struct memfile *file, uint64_t row, const float *x, const unsigned char *known)
+{
+    size_t dim = file->remark.fields.dim;
+    float *answer = malloc(2 * dim * sizeof *answer), *spread = answer + dim;
+    size_t *column = malloc(dim * sizeof *column);
+    unsigned char *shown = malloc(dim);
+    if (answer != NULL && column != NULL && shown != NULL) {
+        memcpy(answer, x, dim * sizeof *x);
+        fields_columns(&file->remark.fields, column);
+        if (bpcn_trials_hide(row, column, known, dim, shown) > 0 && fill_raw(file, answer, shown, 1, spread) == BPCN_OK)
+            bpcn_trials_count(&file->remark.trials, x, known, dim, answer, spread, shown);
+    }
+    free(answer);
+    free(column);
+    free(shown);
+}
+
+bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
+                         bpcn_write_row *info, size_t *written)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    size_t dim = file->remark.fields.dim;
+    if (fmt_schema_is_table(&file->remark.fields) && memfile_stats(file, &stats) == BPCN_OK)
+        for (size_t i = 0; i < n; i++)
+            try_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
+    return memfile_write(file, x, known, n, names, info, written);
+}
+
+void trials_describe(const bpcn_trials *t, char *text, size_t room)
+{
+    text[0] = '\0';
+    if (t->entries >= BPCN_ENOUGH_TRIALS)
+        snprintf(text, room,
+                 "hidden cells of coming rows were filled to within %.2f of their column's scale (its centre: %.2f)",
+                 sqrt(t->errors / (double)t->entries), sqrt(t->plain / (double)t->entries));
 }

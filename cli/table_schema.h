@@ -1,0 +1,58 @@
+/* What a row of a memory is, as the command line says it: pictures and vectors by their shapes, and what the commands
+   ask of columns (formats/schema.h). */
+#ifndef BPCN_CLI_TABLE_SCHEMA_H
+#define BPCN_CLI_TABLE_SCHEMA_H
+
+#include "args.h"
+#include "console.h"
+#include "formats/schema.h"
+
+
+enum { FIELDS_TEXT_MOST = 1024 };
+
+/* One unnamed picture ("image") or vector ("row"), as --image and --dim give it; -1 with a sentence in error. */
+int fields_parse_shape(const char *name, const char *shape, fmt_schema *fields, fmt_error *error);
+
+bool field_is_picture(const fmt_column *field);
+
+/* A vector of several values is taken for one-of-n. */
+bool field_is_label(const fmt_column *field);
+
+/* The index of the greatest entry: which label a one-of-n field shows. */
+size_t field_label(const fmt_column *field, const float *row);
+
+/* column [dim]: of which column every entry is. */
+void fields_columns(const fmt_schema *fields, size_t *column);
+
+/* ---- bpcn create --like TABLE.csv: what a row is, from a table, and what the command line says of its columns. */
+
+struct like {
+    const char *path; /* --like; NULL: not given */
+    fmt_wish *wishes; /* --column and --ignore */
+    char **names;     /* [wish_count] that they point to */
+    size_t wish_count;
+    fmt_words missing; /* --missing */
+    fmt_inference found;
+};
+
+extern const struct option like_option_list[];
+
+/* Takes the option c if it is one of them; false otherwise. */
+bool like_option(struct args *a, int c, struct like *like);
+
+/* Looks at the table; 0, or an exit status after a message. */
+int like_infer(const struct say *say, struct like *like);
+
+/* What was found, as lines or (json) as members of an object. */
+void like_tell(const struct say *say, const struct like *like);
+void like_free(struct like *like);
+
+/* ---- The columns of a table's memory, for people and for programs. */
+
+/* One line a column. reasons: why the ignored ones are, or NULL. */
+void columns_tell(const struct say *say, const fmt_schema *schema, const fmt_words *reasons);
+
+/* "columns":[...],"ignored":[...] */
+void columns_json(FILE *out, const fmt_schema *schema, const fmt_words *reasons);
+
+#endif
