@@ -30,7 +30,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
 PLAIN_MODEL := $(patsubst %,src/model/%.c,masks model options sized)
-PER_PRECISION := src/math/sweep.c $(filter-out $(PLAIN_MODEL) src/ops/empty.c src/ops/familiarity.c src/ops/many.c src/ops/mixing.c src/ops/views.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
+PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/empty.c src/ops/familiarity.c src/ops/many.c src/ops/mixing.c src/ops/views.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)

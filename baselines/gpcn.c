@@ -72,14 +72,12 @@ bpcn_status gpcn_create(const struct gpcn_options *options, struct gpcn **gpcn)
     if (g == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
     g->options = *options;
-    g->crew = crew_create(options->threads);
     g->width[0] = options->dim;
     for (size_t l = 1; l <= options->layers; l++) {
         g->width[l] = options->hidden[l - 1];
         g->offset[l] = g->code_dim;
         g->code_dim += g->width[l];
     }
-    status = g->crew ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t l = 0; status == BPCN_OK && l <= options->layers; l++) {
         g->weights[l] = alloc_zeroed(g->width[l], (l < options->layers ? g->width[l + 1] : 1) * sizeof(double));
         status = g->weights[l] ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
@@ -99,7 +97,6 @@ void gpcn_free(struct gpcn *g)
         free(g->weights[l]);
     if (g != NULL) {
         bpcn_memory_free(g->network);
-        crew_free(g->crew);
         free(g->items);
         free(g->saved);
     }
@@ -324,7 +321,7 @@ bpcn_status gpcn_sample(const struct gpcn *g, size_t n, uint64_t draw, float *ou
                 gpcn_activate(g->options.activation, g->width[l + 1], above, z, slope);
                 gpcn_matmul(1, g->width[l + 1], g->width[l], z, g->weights[l], above);
             }
-            random_normals(g->options.seed, stream_id(STREAM_SAMPLE, draw + i, l), 0, g->width[l], noise);
+            random_normals(g->options.seed, random_stream(STREAM_SAMPLE, draw + i, l), 0, g->width[l], noise);
             for (size_t j = 0; j < g->width[l]; j++)
                 above[j] += g->options.sigma_x * noise[j];
         }

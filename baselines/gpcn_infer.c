@@ -11,7 +11,7 @@
 #include "gpcn_search.h"
 #include "gpcn_seam.h"
 #include "gpcn_state.h"
-#include "linalg.h"
+#include "cholesky.h"
 
 #include "alloc.h"
 #include "error.h"
@@ -80,7 +80,7 @@ static int products(const struct gpcn *g, const struct gpcn_asked *a, struct fac
 static int factorize(size_t d1, double *gram)
 {
     double least = INFINITY, most = 0;
-    if (cholesky(d1, gram) != 0)
+    if (cholesky_factor(d1, gram) != 0)
         return 0;
     for (size_t k = 0; k < d1; k++) {
         least = fmin(least, gram[k * d1 + k]);
@@ -159,7 +159,7 @@ static bpcn_status start(const struct gpcn *g, uint64_t number, double *code)
     free(z);
     for (size_t l = 1; gpcn_draws_starts(g) && l <= top; l++) {
         double scale = 1 / sqrt((double)g->width[l]);
-        random_normals(g->options.seed, stream_id(STREAM_START, UINT64_MAX / 2 + number, l), 0, g->width[l],
+        random_normals(g->options.seed, random_stream(STREAM_START, UINT64_MAX / 2 + number, l), 0, g->width[l],
                        code + g->offset[l]);
         for (size_t j = 0; j < g->width[l]; j++)
             code[g->offset[l] + j] *= scale;

@@ -7,7 +7,7 @@
 
 void gpcn_activate(bpcn_activation kind, size_t n, const double *x, double *z, double *slope)
 {
-    activate_f64(kind, 0, n, x, z, slope);
+    activation_apply_f64(kind, 0, n, x, z, slope);
 }
 
 void gpcn_matmul(size_t n, size_t above, size_t below, const double *z, const double *weights, double *out)

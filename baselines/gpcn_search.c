@@ -9,9 +9,9 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "dense.h"
+#include "matmul.h"
 #include "error.h"
-#include "linalg.h"
+#include "cholesky.h"
 #include "minimize.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void search_free(struct search *s)
     free(s->target);
     free(s->z);
     free(s->error);
-    crew_return(s->p->g->crew, s->team);
+    threads_return(s->team);
 }
 
 static void narrow(size_t n, const double *from, real *to)
@@ -53,15 +53,15 @@ static int fill_panels(struct search *s, size_t l)
     size_t above = g->width[l + 1], below = s->below[l];
     int triangular = l == 0 && s->p->triangular;
     real *weights = alloc_zeroed(above, below * sizeof *weights);
-    real *down = alloc_zeroed(panels_entries(above, below, sizeof *down), sizeof *down);
-    real *up = alloc_zeroed(panels_entries(below, above, sizeof *up), sizeof *up);
+    real *down = alloc_zeroed(matmul_packed_entries(above, below, sizeof *down), sizeof *down);
+    real *up = alloc_zeroed(matmul_packed_entries(below, above, sizeof *up), sizeof *up);
     int made = weights && down && up;
     s->down[l].data = down;
     s->up[l].data = up;
     if (made) {
         narrow(above * below, l == 0 ? s->p->lowest : g->weights[l], weights);
-        s->down[l] = panels_fill(above, below, weights, 0, triangular ? PANEL_LOWER : PANEL_FULL, down);
-        s->up[l] = panels_fill(below, above, weights, 1, triangular ? PANEL_UPPER : PANEL_FULL, up);
+        s->down[l] = matmul_pack(above, below, weights, 0, triangular ? PANEL_LOWER : PANEL_FULL, down);
+        s->up[l] = matmul_pack(below, above, weights, 1, triangular ? PANEL_UPPER : PANEL_FULL, up);
     }
     free(weights);
     return made ? 0 : -1;
@@ -89,7 +89,7 @@ static int search_create(struct search *s)
     narrow(s->p->n * s->below[0], s->p->target, s->target);
     narrow(g->width[top], g->weights[top], s->top);
     if (s->below[0] * g->width[1] >= WORTH_A_TEAM)
-        s->team = crew_borrow(g->crew);
+        s->team = threads_borrow(g->options.threads);
     return 0;
 }
 
@@ -109,9 +109,9 @@ static void layer_energy(struct search *s, size_t l, size_t n, const size_t *row
     size_t above = g->width[l + 1], below = s->below[l];
     double variance = g->options.sigma_x * g->options.sigma_x;
     for (size_t i = 0; i < n; i++)
-        activate(g->options.activation, 0, above, codes + i * g->code_dim + g->offset[l + 1], s->z + i * above,
+        activation_apply(g->options.activation, 0, above, codes + i * g->code_dim + g->offset[l + 1], s->z + i * above,
                  s->slope + i * above);
-    dense_multiply(s->team, &s->down[l], n, s->z, s->error);
+    matmul(s->team, &s->down[l], n, s->z, s->error);
     for (size_t i = 0; i < n; i++) {
         const real *target = l == 0 ? s->target + rows[i] * below : codes + i * g->code_dim + g->offset[l];
         const unsigned char *known = l == 0 && s->p->known ? s->p->known + rows[i] * below : NULL;
@@ -122,7 +122,7 @@ static void layer_energy(struct search *s, size_t l, size_t n, const size_t *row
             e[j] = known[j] ? e[j] : 0;
         energy[i] += sum_of_squares(below, e) / (2 * variance);
     }
-    dense_multiply(s->team, &s->up[l], n, s->error, s->pull);
+    matmul(s->team, &s->up[l], n, s->error, s->pull);
 }
 
 static void top_energy(const struct search *s, size_t n, const real *codes, double *energy, real *grad)

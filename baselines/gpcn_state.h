@@ -4,7 +4,7 @@
 
 #include "gpcn.h"
 #include "gpcn_span.h"
-#include "team.h"
+#include "threads.h"
 
 struct gpcn {
     struct gpcn_options options;
@@ -18,7 +18,6 @@ struct gpcn {
     double evaluations;   /* per query, of the last read */
     bpcn_memory *network; /* for inference as the paper does it, made when first wanted */
     uint64_t draws;       /* of its starts */
-    struct crew *crew;    /* for the searches' products */
     double *saved;        /* [versions x all weights]: of the training's checkpoints */
     size_t versions;
 };

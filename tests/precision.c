@@ -7,11 +7,11 @@
    Prints the errors, of noise also after the first round, and how many variances were not positive. */
 #include "activation.h"
 #include "alloc.h"
-#include "dense.h"
-#include "linalg.h"
+#include "matmul.h"
+#include "cholesky.h"
 #include "minimize.h"
 #include "random.h"
-#include "sweep.h"
+#include "matmul.h"
 #include "task.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static void *room(size_t count, size_t size)
 /* Normal numbers of variance 1 / entries, each call others. */
 static void draw(struct network *net, size_t n, size_t entries, real *out)
 {
-    uint64_t stream = stream_id(STREAM_START, 0, net->draws++);
+    uint64_t stream = random_stream(STREAM_START, 0, net->draws++);
     for (size_t j = 0; j < n; j++) {
         double normal;
         random_normals(net->seed, stream, j, 1, &normal);
@@ -88,8 +88,8 @@ static void create(struct network *net, size_t dim, size_t width, double sigma_w
 
 static struct panels panels_of(size_t rows, size_t columns, const real *m, int transposed)
 {
-    real *data = room(panels_entries(rows, columns, sizeof *data), sizeof *data);
-    return panels_fill(rows, columns, m, transposed, PANEL_FULL, data);
+    real *data = room(matmul_packed_entries(rows, columns, sizeof *data), sizeof *data);
+    return matmul_pack(rows, columns, m, transposed, PANEL_FULL, data);
 }
 
 static void prepare(struct network *net)
@@ -141,22 +141,22 @@ static void products(const struct descent *d, size_t l, size_t n, const real *po
     struct layer *layer = &net->layer[l];
     size_t width = net->width;
     for (size_t i = 0; i < n; i++)
-        activate(BPCN_GELU, 0, width, points + i * point_dim(d) + l * width, net->z + i * width,
+        activation_apply(BPCN_GELU, 0, width, points + i * point_dim(d) + l * width, net->z + i * width,
                  net->slope + i * width);
     if (n == 1) {
-        sweep_down(width, width, layer->covariance, net->z, net->spread);
-        sweep_mean(NULL, width, layer->below, layer->mean, net->z, target_of(d, l, 0, points), NULL, net->error,
+        matmul_row(width, width, layer->covariance, net->z, net->spread);
+        matmul_residual(NULL, width, layer->below, layer->mean, net->z, target_of(d, l, 0, points), NULL, net->error,
                    net->pull);
         return;
     }
-    dense_multiply(NULL, &layer->spread, n, net->z, net->spread);
-    dense_multiply(NULL, &layer->down, n, net->z, net->error);
+    matmul(NULL, &layer->spread, n, net->z, net->spread);
+    matmul(NULL, &layer->down, n, net->z, net->error);
     for (size_t i = 0; i < n; i++) {
         const real *target = target_of(d, l, i, points);
         for (size_t j = 0; j < layer->below; j++)
             net->error[i * layer->below + j] = target[j] - net->error[i * layer->below + j];
     }
-    dense_multiply(NULL, &layer->up, n, net->error, net->pull);
+    matmul(NULL, &layer->up, n, net->error, net->pull);
 }
 
 static real gaussian(size_t count, real squares, real s)
@@ -228,12 +228,12 @@ static void update_layer(struct network *net, size_t l, const real *target)
     struct layer *layer = &net->layer[l];
     size_t width = net->width;
     real *gain = net->pull, s = net->sigma_x * net->sigma_x;
-    sweep_down(width, width, layer->covariance, net->z, net->spread);
+    matmul_row(width, width, layer->covariance, net->z, net->spread);
     s += (real)dot_wide(width, net->z, net->spread);
     for (size_t j = 0; j < width; j++)
         gain[j] = (real)dot_wide(width, layer->covariance + j * width, net->z) / s;
-    sweep_mean(NULL, width, layer->below, layer->mean, net->z, target, NULL, net->error, NULL);
-    sweep_add(NULL, width, layer->below, gain, net->error, layer->mean);
+    matmul_residual(NULL, width, layer->below, layer->mean, net->z, target, NULL, net->error, NULL);
+    matmul_add_outer(NULL, width, layer->below, gain, net->error, layer->mean);
     for (size_t j = 0; j < width; j++)
         axpy(width, -gain[j], net->spread, layer->covariance + j * width);
 }
@@ -246,7 +246,7 @@ static void write_row(struct network *net, const real *x0)
     struct descent d = {.net = net, .x0 = x0};
     descend(&d, 1, STEPS, code);
     for (size_t l = 0; l < LAYERS; l++) {
-        activate(BPCN_GELU, 0, width, code + l * width, net->z, net->slope);
+        activation_apply(BPCN_GELU, 0, width, code + l * width, net->z, net->slope);
         update_layer(net, l, target_of(&d, l, 0, code));
     }
     for (size_t j = 0; j < width; j++)
@@ -264,8 +264,8 @@ static void read_noisy(struct network *net, size_t n, real *x, real *first)
     for (size_t round = 0; round < ROUNDS; round++) {
         descend(&d, n, STEPS, codes);
         for (size_t i = 0; i < n; i++)
-            activate(BPCN_GELU, 0, width, codes + i * net->code, net->z + i * width, net->slope + i * width);
-        dense_multiply(NULL, &net->layer[0].down, n, net->z, x);
+            activation_apply(BPCN_GELU, 0, width, codes + i * net->code, net->z + i * width, net->slope + i * width);
+        matmul(NULL, &net->layer[0].down, n, net->z, x);
         if (round == 0)
             memcpy(first, x, n * net->dim * sizeof *x);
     }

@@ -2,11 +2,11 @@
 #ifndef TESTS_SPLITMIX_H
 #define TESTS_SPLITMIX_H
 
-#include "scramble.h"
+#include "random.h"
 
 static inline uint64_t next_random(uint64_t *state)
 {
-    return scrambled(*state += SCRAMBLE_STEP);
+    return random_scramble(*state += RANDOM_SCRAMBLE_STEP);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include "store_common.h"
 
 #include "core.h"
-#include "root.h"
+#include "cholesky.h"
 #include "seal.h"
 #include "store.h"
 #include "store_bytes.h"
@@ -174,7 +174,7 @@ static uint32_t shard_sum(uint32_t sum, const struct model *m)
         for (size_t l = 0; l < m->options.layers; l++) {
             const struct layer *layer = &p->layer[l];
             sum = crc32c(sum, layer->mean, layer->above * layer->below * size);
-            sum = crc32c(sum, layer->root, root_entries(layer->above) * sizeof(double));
+            sum = crc32c(sum, layer->root, cholesky_entries(layer->above) * sizeof(double));
             for (size_t j = 0; j < layer->above; j++) /* what lies below the diagonal is not state */
                 sum = crc32c(sum, (const char *)layer->root_real + (j * layer->above + j) * size,
                              (layer->above - j) * size);

@@ -202,13 +202,12 @@ static bpcn_status call_recover(bpcn_memory *memory)
     return store_salvage(&quick, path, scratch("recovered"), &(bpcn_recovery){.size = sizeof(bpcn_recovery)});
 }
 
-/* What is held without what is prepared for later calls, but with the threads for them. */
+/* What is held without what is prepared for later calls. */
 static size_t held_by(bpcn_memory *memory)
 {
     if (memory != NULL) {
         for (size_t k = 0; k < memory->contents.count; k++)
             core_for(memory->contents.shard[k])->outdate(memory->prepared[k], memory->contents.shard[k]);
-        crew_return(memory->crew, crew_borrow(memory->crew));
     }
     return live_count;
 }

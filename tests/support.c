@@ -1,7 +1,7 @@
 /* The shared parts of the tests: see support.h. */
 #include "support.h"
 
-#include "root.h"
+#include "cholesky.h"
 #include "splitmix.h"
 
 #include <math.h>
@@ -174,7 +174,7 @@ static void walk_model(enum direction how, struct snapshot *s, struct model *mod
         for (size_t l = 0; l < model->options.layers; l++) {
             struct layer *layer = &p->layer[l];
             piece(how, s, layer->mean, layer->above * layer->below * real);
-            piece(how, s, layer->root, root_entries(layer->above) * sizeof(double));
+            piece(how, s, layer->root, cholesky_entries(layer->above) * sizeof(double));
             piece(how, s, layer->root_real, layer->above * layer->above * real);
         }
         piece(how, s, p->top_mean, model->width[model->options.layers] * sizeof(double));

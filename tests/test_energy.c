@@ -362,8 +362,8 @@ static size_t fill_extremes(float *x)
 static void compare_activation(bpcn_activation kind, size_t n, const float *x)
 {
     float *fast = room(2 * n, sizeof *fast), *plain = room(2 * n, sizeof *plain);
-    activate_f32(kind, 0, n, x, fast, fast + n);
-    activate_plain(kind, n, x, plain, plain + n);
+    activation_apply_f32(kind, 0, n, x, fast, fast + n);
+    activation_apply_plain(kind, n, x, plain, plain + n);
     for (size_t i = 0; i < 2 * n; i++) {
         double at = (double)x[i % n], want = (double)plain[i], off = fabs((double)fast[i] - want);
         int tail = kind == BPCN_GELU && i < n && at < 0 && at > -12;
@@ -408,11 +408,11 @@ static void nan_stays_nan(void **state)
     for (int kind = BPCN_GELU; kind <= BPCN_LINEAR; kind++) {
         float z = 0, slope = 0;
         double wide = 0, wide_slope = 0;
-        activate_f32((bpcn_activation)kind, 0, 1, &bad, &z, &slope);
+        activation_apply_f32((bpcn_activation)kind, 0, 1, &bad, &z, &slope);
         assert_true(isnan(z));
-        activate_plain((bpcn_activation)kind, 1, &bad, &z, &slope);
+        activation_apply_plain((bpcn_activation)kind, 1, &bad, &z, &slope);
         assert_true(isnan(z));
-        activate_f64((bpcn_activation)kind, 0, 1, &bad_wide, &wide, &wide_slope);
+        activation_apply_f64((bpcn_activation)kind, 0, 1, &bad_wide, &wide, &wide_slope);
         assert_true(isnan(wide));
     }
 }
@@ -423,7 +423,7 @@ static void infinity_is_never_taken_for_an_ordinary_value(void **state)
     const float ends[] = {INFINITY, -INFINITY};
     for (int kind = BPCN_GELU; kind <= BPCN_LINEAR; kind++) {
         float z[2], slope[2];
-        activate_f32((bpcn_activation)kind, 0, 2, ends, z, slope);
+        activation_apply_f32((bpcn_activation)kind, 0, 2, ends, z, slope);
         if (kind == BPCN_TANH) {
             assert_true(z[0] == 1.0f && z[1] == -1.0f);
             continue;
@@ -444,9 +444,9 @@ static void activation_of_an_entry_does_not_depend_on_its_neighbours(void **stat
     dice_normals_f32(&dice, MOST, 2, x);
     for (int kind = BPCN_GELU; kind <= BPCN_LINEAR; kind++)
         for (size_t n = 1; n <= MOST; n++) {
-            activate_f32((bpcn_activation)kind, 0, n, x, z, slope);
+            activation_apply_f32((bpcn_activation)kind, 0, n, x, z, slope);
             for (size_t i = 0; i < n; i++) {
-                activate_f32((bpcn_activation)kind, 0, 1, x + i, &alone, &alone_slope);
+                activation_apply_f32((bpcn_activation)kind, 0, 1, x + i, &alone, &alone_slope);
                 assert_memory_equal(&alone, &z[i], sizeof alone);
                 assert_memory_equal(&alone_slope, &slope[i], sizeof alone);
             }
@@ -459,7 +459,7 @@ static void float64_activations_equal_their_definitions(void **state)
     for (int kind = BPCN_GELU; kind <= BPCN_LINEAR; kind++)
         for (double x = -6; x <= 6; x += 0.0137) {
             double z, slope, step = 1e-6, here = x;
-            activate_f64((bpcn_activation)kind, 0, 1, &here, &z, &slope);
+            activation_apply_f64((bpcn_activation)kind, 0, 1, &here, &z, &slope);
             /* erf near -1 cancels in the definition: absolute, not relative */
             assert_near(z, naive_activation((bpcn_activation)kind, x), 1e-15 * (1 + fabs(x)));
             double want = (naive_activation((bpcn_activation)kind, x + step) -

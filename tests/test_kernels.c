@@ -4,9 +4,9 @@
 
 #include "activation.h"
 #include "core.h"
-#include "gemm.h"
+#include "matmul.h"
 #include "kernels.h"
-#include "team.h"
+#include "threads.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -125,7 +125,7 @@ static void compare_rows(const struct kernels *k, const struct input *in, size_t
 static void compare_gelu(const struct kernels *k, const struct input *in, size_t n, const struct outcome *o)
 {
     float *plain = room(2 * LONGEST, sizeof *plain);
-    activate_plain(BPCN_GELU, n, in->rows, plain, plain + LONGEST);
+    activation_apply_plain(BPCN_GELU, n, in->rows, plain, plain + LONGEST);
     for (size_t j = 0; j < n; j++) {
         assert_sum("gelu", k, 1, (double)o->gelu[j], (double)plain[j], 1, 1.25e-7);
         assert_sum("its slope", k, 1, (double)o->gelu[LONGEST + j], (double)plain[LONGEST + j], 1, 1.25e-7);
@@ -190,10 +190,10 @@ static void compare_bits(const struct kernels *one, const struct kernels *other)
         if (memcmp(&o[0], &o[1], sizeof *o) != 0)
             fail_msg("%s and %s differ at n = %zu", one->name, other->name, lengths[l]);
     }
-    float *out = numbers(2 * 29 * 70, 4), *data = numbers(panels_entries(300, 70, sizeof(float)), 3);
-    struct panels p = panels_fill(300, 70, in.rows, 0, PANEL_FULL, data);
-    panels_multiply_by_f32(one, &p, 29, in.rows, out);
-    panels_multiply_by_f32(other, &p, 29, in.rows, out + 29 * 70);
+    float *out = numbers(2 * 29 * 70, 4), *data = numbers(matmul_packed_entries(300, 70, sizeof(float)), 3);
+    struct panels p = matmul_pack(300, 70, in.rows, 0, PANEL_FULL, data);
+    matmul_by_f32(one, &p, 29, in.rows, out);
+    matmul_by_f32(other, &p, 29, in.rows, out + 29 * 70);
     assert_memory_equal(out, out + 29 * 70, 29 * 70 * sizeof *out);
     free(out);
     free(data);
@@ -292,14 +292,14 @@ static void the_threads_are_those_that_the_environment_names(void **state)
         char text[16];
         snprintf(text, sizeof text, "%d", threads);
         setenv("BPCN_THREADS", text, 1);
-        struct team *asked = team_create(0), *told = team_create(5);
-        assert_int_equal(team_size(asked), threads);
-        assert_int_equal(team_size(told), 5);
-        team_free(asked);
-        team_free(told);
+        struct team *asked = threads_borrow(0), *told = threads_borrow(5);
+        assert_int_equal(threads_count(asked), threads);
+        assert_int_equal(threads_count(told), 5);
+        threads_return(asked);
+        threads_return(told);
     }
     setenv("BPCN_THREADS", "1", 1);
-    assert_null(team_create(0));
+    assert_null(threads_borrow(0));
     if (before != NULL)
         setenv("BPCN_THREADS", before, 1);
     else
@@ -330,14 +330,14 @@ static void a_team_does_every_part_once_and_waits_for_all(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 8; threads++) {
-        struct team *team = team_create(threads);
+        struct team *team = threads_borrow(threads);
         struct tally tally = {0};
         for (int round = 1; round <= 500; round++) {
-            team_run(team, count_part, &tally);
-            for (size_t part = 0; part < team_size(team); part++)
+            threads_run(team, count_part, &tally);
+            for (size_t part = 0; part < threads_count(team); part++)
                 assert_int_equal(atomic_load(&tally.seen[part]), round);
         }
-        team_free(team);
+        threads_return(team);
     }
 }
 
@@ -350,7 +350,7 @@ static void shares_cover_everything_once(void **state)
                 size_t reached = 0;
                 for (size_t part = 0; part < parts; part++) {
                     size_t first, last;
-                    team_share(n, grain, part, parts, &first, &last);
+                    threads_share(n, grain, part, parts, &first, &last);
                     assert_int_equal(first, reached);
                     assert_true(last >= first && (last == n || last % grain == 0));
                     reached = last;

@@ -10,7 +10,7 @@
  */
 #include "support.h"
 
-#include "root.h"
+#include "cholesky.h"
 #include "update.h"
 
 #include <math.h>
@@ -134,7 +134,7 @@ static double worst_variance(const struct reference *r, const double *root)
 {
     double work[WIDTH], worst = 0;
     for (size_t i = 0; i < ALL; i++) {
-        double want = (double)r->a[i * ALL + i], got = root_variance(WIDTH, root, r->z + i * WIDTH, work);
+        double want = (double)r->a[i * ALL + i], got = cholesky_variance(WIDTH, root, r->z + i * WIDTH, work);
         double off = fabs(got / want - 1);
         worst = off <= worst ? worst : off;
     }
@@ -146,9 +146,9 @@ static void assert_definite(const double *root)
 {
     static double u[WIDTH * WIDTH];
     static wide l[WIDTH * WIDTH];
-    root_to_covariance(WIDTH, root, u);
+    cholesky_to_covariance(WIDTH, root, u);
     for (size_t i = 0; i < WIDTH; i++) {
-        assert_true(root[root_row(WIDTH, i)] > 0);
+        assert_true(root[cholesky_row(WIDTH, i)] > 0);
         for (size_t j = 0; j < WIDTH; j++) {
             assert_true(u[i * WIDTH + j] == u[j * WIDTH + i]);
             l[i * WIDTH + j] = (wide)u[i * WIDTH + j];
@@ -167,20 +167,20 @@ static void assert_definite(const double *root)
 static void check_root(double s, int forgetting)
 {
     static struct reference r;
-    double *root = room(root_entries(WIDTH), sizeof *root), *work = room(root_diffuse_work(WIDTH), sizeof *work);
+    double *root = room(cholesky_entries(WIDTH), sizeof *root), *work = room(cholesky_diffuse_work(WIDTH), sizeof *work);
     double gain[WIDTH];
     size_t period = PERIOD / KEYS * KEYS, done = 0;
     reference_create(&r, s, 1, NULL);
-    root_identity(WIDTH, 1, root);
+    cholesky_identity(WIDTH, 1, root);
     while (done < writes) {
         size_t now = !forgetting || writes - done < period ? (writes - done + KEYS - 1) / KEYS * KEYS : period;
         for (size_t t = 0; t < now; t++)
-            root_condition(WIDTH, s, r.z + t % KEYS * WIDTH, root, gain, work);
+            cholesky_condition(WIDTH, s, r.z + t % KEYS * WIDTH, root, gain, work);
         reference_observe(&r, now / KEYS);
         done += now;
         if (!forgetting)
             break;
-        root_diffuse(WIDTH, 1 - forget_beta, forget_beta, root, work);
+        cholesky_diffuse(WIDTH, 1 - forget_beta, forget_beta, root, work);
         reference_forget(&r, forget_beta);
     }
     double worst = worst_variance(&r, root);
@@ -212,17 +212,17 @@ static void conditioning_and_taking_back_do_not_drift(void **state)
 {
     (void)state;
     static struct reference r;
-    double *root = room(root_entries(WIDTH), sizeof *root), gain[WIDTH], work[WIDTH];
+    double *root = room(cholesky_entries(WIDTH), sizeof *root), gain[WIDTH], work[WIDTH];
     const double s = 0.01;
     reference_create(&r, s, 0.1, NULL);
-    root_identity(WIDTH, 1, root);
+    cholesky_identity(WIDTH, 1, root);
     for (size_t t = 0; t < KEYS; t++)
-        root_condition(WIDTH, s, r.z + t * WIDTH, root, gain, work);
+        cholesky_condition(WIDTH, s, r.z + t * WIDTH, root, gain, work);
     reference_observe(&r, 1);
     for (size_t t = 0; t < 1000; t++) {
         const double *z = r.z + (KEYS + t % PROBES) * WIDTH;
-        root_condition(WIDTH, s, z, root, gain, work);
-        root_condition(WIDTH, -s, z, root, gain, work);
+        cholesky_condition(WIDTH, s, z, root, gain, work);
+        cholesky_condition(WIDTH, -s, z, root, gain, work);
     }
     assert_true(worst_variance(&r, root) < 1e-9); /* 1000 round trips that each lose two digits of 16 */
     assert_definite(root);

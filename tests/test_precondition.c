@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "core.h"
-#include "dense.h"
+#include "matmul.h"
 #include "precondition.h"
 
 #include <math.h>
@@ -32,13 +32,13 @@ static float *definite(size_t n)
 
 static void a_dense_inverse_times_its_matrix_is_the_identity(void **state)
 {
-    struct team *team = team_create(3);
+    struct team *team = threads_borrow(3);
     (void)state;
     for (size_t s = 0; s < SIZES; s++) {
         size_t n = sizes[s];
         float *a = definite(n), *alone = definite(n), *together = definite(n);
-        assert_int_equal(dense_invert(NULL, n, alone), 0);
-        assert_int_equal(dense_invert(team, n, together), 0);
+        assert_int_equal(matmul_invert(NULL, n, alone), 0);
+        assert_int_equal(matmul_invert(team, n, together), 0);
         assert_memory_equal(alone, together, n * n * sizeof *a);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
@@ -51,7 +51,7 @@ static void a_dense_inverse_times_its_matrix_is_the_identity(void **state)
         free(alone);
         free(together);
     }
-    team_free(team);
+    threads_return(team);
 }
 
 static void a_matrix_that_is_not_definite_has_no_inverse(void **state)
@@ -62,7 +62,7 @@ static void a_matrix_that_is_not_definite_has_no_inverse(void **state)
         for (int spoilt = 0; spoilt < 4; spoilt++) {
             float *a = definite(n);
             a[spoilt % 2 ? 0 : n * n - 1] = spoilt < 2 ? -1 : NAN;
-            assert_int_equal(dense_invert(NULL, n, a), -1);
+            assert_int_equal(matmul_invert(NULL, n, a), -1);
             free(a);
         }
     }
@@ -225,7 +225,7 @@ static void a_slope_scales_the_inverse_by_its_square(void **state)
 static void the_preconditioner_does_not_depend_on_the_team(void **state)
 {
     (void)state;
-    struct team *team = team_create(3);
+    struct team *team = threads_borrow(3);
     struct scene *s = scene_create(the_density, 1);
     static double alone[CODE * CODE];
     s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 1, 1});
@@ -234,7 +234,7 @@ static void the_preconditioner_does_not_depend_on_the_team(void **state)
     apply_to_unit_vectors(s, team, 0, 0.5f);
     assert_memory_equal(alone, s->matrix, sizeof alone);
     scene_free(s);
-    team_free(team);
+    threads_return(team);
 }
 
 int main(void)

@@ -2,13 +2,13 @@
 #include "kernels_support.h"
 
 #include "core.h"
-#include "gemm.h"
+#include "matmul.h"
 #include "gram.h"
 #include "kernels.h"
-#include "linalg.h"
+#include "cholesky.h"
 #include "particle.h"
-#include "sweep.h"
-#include "team.h"
+#include "matmul.h"
+#include "threads.h"
 #include "update.h"
 
 #include <math.h>
@@ -25,12 +25,12 @@ static double allowed(size_t k)
 static void check_panels(size_t n, size_t rows, size_t columns, int transposed, enum panel_shape shape)
 {
     float *m = numbers(rows * columns, 1), *a = numbers(n * rows, 2);
-    float *data = numbers(panels_entries(rows, columns, sizeof(float)), 3), *fast = numbers(n * columns, 4),
+    float *data = numbers(matmul_packed_entries(rows, columns, sizeof(float)), 3), *fast = numbers(n * columns, 4),
           *plain = numbers(n * columns, 5);
-    struct panels p = panels_fill(rows, columns, m, transposed, shape, data);
-    panels_multiply_plain(&p, n, a, plain);
+    struct panels p = matmul_pack(rows, columns, m, transposed, shape, data);
+    matmul_plain(&p, n, a, plain);
     for (size_t i = 0; kernels_set(i) != NULL; i++) {
-        panels_multiply_by_f32(kernels_set(i), &p, n, a, fast);
+        matmul_by_f32(kernels_set(i), &p, n, a, fast);
         for (size_t j = 0; j < n * columns; j++)
             if (!(fabs((double)fast[j] - (double)plain[j]) <= allowed(rows)))
                 fail_msg("%s, %zux%zux%zu: entry %zu is %g, plainly %g", kernels_set(i)->name, n, rows, columns, j,
@@ -46,11 +46,11 @@ static void check_panels(size_t n, size_t rows, size_t columns, int transposed, 
 static void check_panels_f64(size_t n, size_t rows, size_t columns, int transposed, enum panel_shape shape)
 {
     double *m = doubles(rows * columns, 1), *a = doubles(n * rows, 2), *fast = doubles(n * columns, 3),
-           *plain = doubles(n * columns, 4), *data = doubles(panels_entries(rows, columns, sizeof(double)), 5);
-    struct panels p = panels_fill(rows, columns, m, transposed, shape, data);
-    panels_multiply_plain(&p, n, a, plain);
+           *plain = doubles(n * columns, 4), *data = doubles(matmul_packed_entries(rows, columns, sizeof(double)), 5);
+    struct panels p = matmul_pack(rows, columns, m, transposed, shape, data);
+    matmul_plain(&p, n, a, plain);
     for (size_t i = 0; kernels_set(i) != NULL; i++) {
-        panels_multiply_by_f64(kernels_set(i), &p, n, a, fast);
+        matmul_by_f64(kernels_set(i), &p, n, a, fast);
         assert_near(greatest_difference(n * columns, fast, plain), 0,
                     1e-15 * (double)rows * greatest_size(n * columns, plain));
     }
@@ -99,13 +99,13 @@ static void a_row_of_a_product_does_not_depend_on_its_neighbours(void **state)
     enum { N = 29, ROWS = 300, COLUMNS = 70 };
     (void)state;
     float *m = numbers(ROWS * COLUMNS, 1), *a = numbers(N * ROWS, 2),
-          *data = numbers(panels_entries(ROWS, COLUMNS, sizeof(float)), 3);
+          *data = numbers(matmul_packed_entries(ROWS, COLUMNS, sizeof(float)), 3);
     float *all = numbers(N * COLUMNS, 4), *one = numbers(COLUMNS, 5);
-    struct panels p = panels_fill(ROWS, COLUMNS, m, 0, PANEL_FULL, data);
+    struct panels p = matmul_pack(ROWS, COLUMNS, m, 0, PANEL_FULL, data);
     for (size_t set = 0; kernels_set(set) != NULL; set++) {
-        panels_multiply_by_f32(kernels_set(set), &p, N, a, all);
+        matmul_by_f32(kernels_set(set), &p, N, a, all);
         for (size_t i = 0; i < N; i++) {
-            panels_multiply_by_f32(kernels_set(set), &p, 1, a + i * ROWS, one);
+            matmul_by_f32(kernels_set(set), &p, 1, a + i * ROWS, one);
             assert_memory_equal(one, all + i * COLUMNS, COLUMNS * sizeof *one);
         }
     }
@@ -119,12 +119,12 @@ static void a_row_of_a_product_does_not_depend_on_its_neighbours(void **state)
 static void not_a_number_goes_through_a_product(void **state)
 {
     (void)state;
-    float *m = numbers(40 * 20, 1), *a = numbers(40, 2), *data = numbers(panels_entries(40, 20, sizeof(float)), 3),
+    float *m = numbers(40 * 20, 1), *a = numbers(40, 2), *data = numbers(matmul_packed_entries(40, 20, sizeof(float)), 3),
           out[20];
-    struct panels p = panels_fill(40, 20, m, 0, PANEL_FULL, data);
+    struct panels p = matmul_pack(40, 20, m, 0, PANEL_FULL, data);
     a[13] = NAN;
     for (size_t i = 0; kernels_set(i) != NULL; i++) {
-        panels_multiply_by_f32(kernels_set(i), &p, 1, a, out);
+        matmul_by_f32(kernels_set(i), &p, 1, a, out);
         for (size_t j = 0; j < 20; j++)
             assert_true(isnan(out[j]));
     }
@@ -141,12 +141,12 @@ static void check_sweep(struct team *team, size_t above, size_t below, int maske
     float *mean = numbers(above * below, 6), *z = numbers(above, 7), *target = numbers(below, 8);
     float *root = numbers(above * above, 9), *error = numbers(below, 1), *pull = numbers(above, 2),
           *spread = numbers(above, 3);
-    float *scratch = numbers(sweep_scratch(above, team_size(team)), 4);
+    float *scratch = numbers(matmul_covariance_scratch(above, threads_count(team)), 4);
     unsigned char *known = malloc(below);
     double squares = 0, leverage = 0;
     for (size_t j = 0; j < below; j++)
         known[j] = j % 3 != 0;
-    double got = sweep_mean(team, above, below, mean, z, target, masked ? known : NULL, error, pull);
+    double got = matmul_residual(team, above, below, mean, z, target, masked ? known : NULL, error, pull);
     for (size_t j = 0; j < below; j++) {
         double e = (double)target[j];
         for (size_t i = 0; i < above; i++)
@@ -164,15 +164,15 @@ static void check_sweep(struct team *team, size_t above, size_t below, int maske
     }
     float *alone = numbers(below, 5), *added = numbers(above * below, 6);
     if (!masked) {
-        assert_true(sweep_mean(team, above, below, mean, z, target, NULL, alone, NULL) == got);
+        assert_true(matmul_residual(team, above, below, mean, z, target, NULL, alone, NULL) == got);
         assert_memory_equal(alone, error, below * sizeof *error);
     }
-    sweep_add(team, above, below, z, target, added);
+    matmul_add_outer(team, above, below, z, target, added);
     for (size_t j = 0; j < above * below; j++)
         assert_near((double)added[j], (double)mean[j] + (double)z[j / below] * (double)target[j % below], 2e-7);
     free(alone);
     free(added);
-    got = sweep_root(team, above, root, z, spread, scratch);
+    got = matmul_covariance(team, above, root, z, spread, scratch);
     double *f = calloc(above, sizeof *f);
     for (size_t i = 0; i < above; i++) {
         for (size_t j = i; j < above; j++)
@@ -196,11 +196,11 @@ static void sweeps_equal_loops_in_double(void **state)
     static const size_t sizes[] = {1, 3, 4, 5, 16, 63, 65, 130};
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
-        struct team *team = team_create(threads);
+        struct team *team = threads_borrow(threads);
         for (size_t a = 0; a < 8; a++)
             for (size_t b = 0; b < 8; b++)
                 check_sweep(team, sizes[a], sizes[b], (int)((a + b) % 2));
-        team_free(team);
+        threads_return(team);
     }
 }
 
@@ -276,11 +276,11 @@ static void the_gram_matrix_gives_the_errors_of_its_mean(void **state)
     for (size_t j = 0; j < sizeof some; j++)
         some[j] = j % 3 != 0;
     for (int threads = 1; threads <= 3; threads++) {
-        struct team *team = team_create(threads);
+        struct team *team = threads_borrow(threads);
         for (size_t a = 0; a < 8; a++)
             for (size_t b = 0; b < 8; b++)
                 check_gram(team, sizes[a], sizes[b], a + b == 7 ? 20 : 3, (a + b) % 2 ? some : NULL); /* few and many */
-        team_free(team);
+        threads_return(team);
     }
 }
 
@@ -346,7 +346,7 @@ static void a_cholesky_factor_gives_its_matrix_back(void **state)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 a[i * n + j] = r[i * n + j] = (i == j ? 1 : 0) + 1 / (1 + fabs((double)i - (double)j));
-        assert_int_equal(cholesky(n, r), 0);
+        assert_int_equal(cholesky_factor(n, r), 0);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++) {
                 double sum = 0;
@@ -356,7 +356,7 @@ static void a_cholesky_factor_gives_its_matrix_back(void **state)
                 assert_true(i <= j || r[i * n + j] == 0);
             }
         a[n * n - 1] = -1;
-        assert_int_equal(cholesky(n, a), -1);
+        assert_int_equal(cholesky_factor(n, a), -1);
         free(a);
         free(r);
     }

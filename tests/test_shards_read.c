@@ -277,14 +277,13 @@ static void answers_depend_neither_on_the_calls_nor_on_the_threads(void **state)
             answered_free(part);
         }
         for (int threads = 2; threads <= 5; threads++) { /* shards side by side, and threads in one shard */
-            struct crew *before = g->memory->crew;
-            g->memory->crew = crew_create(threads);
+            int before = g->memory->threads;
+            g->memory->threads = threads;
             struct answered again = answers_of(g->memory, g->x, known, N, NULL);
             assert_memory_equal(again.out, r.out, N * PICTURE * sizeof *r.out);
             assert_memory_equal(again.info, r.info, N * sizeof *r.info);
             answered_free(again);
-            crew_free(g->memory->crew);
-            g->memory->crew = before;
+            g->memory->threads = before;
         }
         answered_free(r);
         gallery_free(g);

@@ -36,16 +36,14 @@ bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_m
 {
     bpcn_memory *m = alloc_zeroed(1, sizeof *m);
     struct prepared **prepared = prepare(contents);
-    struct crew *crew = crew_create(contents->options.threads);
-    if (m == NULL || prepared == NULL || crew == NULL) {
+    if (m == NULL || prepared == NULL) {
         free(m);
         unprepare(contents, prepared);
-        crew_free(crew);
         store_abandon(store);
         contents_free(contents);
         return out_of_memory();
     }
-    *m = (bpcn_memory){*contents, prepared, crew, store};
+    *m = (bpcn_memory){*contents, prepared, contents->options.threads, store};
     *memory = m;
     return BPCN_OK;
 }
@@ -62,7 +60,6 @@ bpcn_status bpcn_memory_close(bpcn_memory *memory)
     bpcn_status status = store_close(memory->store);
     unprepare(&memory->contents, memory->prepared);
     contents_free(&memory->contents);
-    crew_free(memory->crew);
     free(memory);
     return status;
 }
@@ -73,11 +70,11 @@ bpcn_status edit_begin(struct edit *e, bpcn_memory *memory, enum change_kind kin
     if (status != BPCN_OK)
         return status;
     e->memory = memory;
-    e->team = crew_borrow(memory->crew);
+    e->team = threads_borrow(memory->threads);
     if (editing_create(&e->editing, &memory->contents, memory->prepared, e->team, 0) == 0)
         return BPCN_OK;
     editing_free(&e->editing);
-    crew_return(memory->crew, e->team);
+    threads_return(e->team);
     return out_of_memory();
 }
 
@@ -122,7 +119,7 @@ bpcn_status edit_end(struct edit *e, bpcn_status status, size_t *lost)
 {
     bpcn_memory *m = e->memory;
     editing_free(&e->editing);
-    crew_return(m->crew, e->team);
+    threads_return(e->team);
     struct model *const *before = m->contents.shard;
     status = store_finish(m->store, &m->contents, status, lost);
     if (m->contents.shard != before)

@@ -10,7 +10,7 @@
 struct bpcn_memory {
     struct contents contents;
     struct prepared **prepared; /* [options.shards], of the shards that have begun, for readers */
-    struct crew *crew;          /* the threads of one call at a time */
+    int threads;                /* of a call, see threads_borrow */
     struct store *store;        /* the file that the memory lives in, or NULL */
 };
 

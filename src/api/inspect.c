@@ -6,7 +6,7 @@
 #include "empty.h"
 #include "error.h"
 #include "kernels.h"
-#include "root.h"
+#include "cholesky.h"
 #include "sized.h"
 
 #include <float.h>
@@ -147,7 +147,7 @@ bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t shard, size_
     if (mean != NULL)
         core_for(shape_of(memory))->get_mean(found, mean);
     if (covariance != NULL)
-        root_to_covariance(found->above, found->root, covariance);
+        cholesky_to_covariance(found->above, found->root, covariance);
     return BPCN_OK;
 }
 
@@ -177,13 +177,13 @@ static bpcn_status set_covariance(struct layer *layer, const double *covariance)
         status = check_symmetric(n, covariance);
     if (status != BPCN_OK)
         return status;
-    double *work = alloc_zeroed(n, n * sizeof *work), *root = alloc_zeroed(root_entries(n), sizeof *root);
+    double *work = alloc_zeroed(n, n * sizeof *work), *root = alloc_zeroed(cholesky_entries(n), sizeof *root);
     if (work == NULL || root == NULL)
         status = fail(BPCN_NO_MEMORY, "out of memory");
-    else if (root_from_covariance(n, covariance, root, work) != 0)
+    else if (cholesky_from_covariance(n, covariance, root, work) != 0)
         status = fail(BPCN_INVALID, "the covariance is not positive definite");
     else
-        memcpy(layer->root, root, root_entries(n) * sizeof *root);
+        memcpy(layer->root, root, cholesky_entries(n) * sizeof *root);
     free(work);
     free(root);
     return status;

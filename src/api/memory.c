@@ -215,9 +215,9 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {
-        struct team *team = crew_borrow(m->crew);
+        struct team *team = threads_borrow(m->threads);
         status = (scored ? read_shards_and_next : read_shards)(m, team, &request);
-        crew_return(m->crew, team);
+        threads_return(team);
     }
     if (status == BPCN_OK && answers != NULL && info != NULL)
         name_answers(m, &request, info);

@@ -1,7 +1,7 @@
 /* Every few rows some columns are hidden, filled in and compared: the sums of it. */
 #include "bayespcn.h"
 
-#include "scramble.h"
+#include "random.h"
 
 #include <math.h>
 
@@ -13,8 +13,8 @@ _Static_assert(sizeof(bpcn_trials) == 32, "bpcn_trials has 32 bytes");
 
 static double chance(uint64_t row, size_t column)
 {
-    uint64_t x = (row + 1) * SCRAMBLE_STEP + (column + 1) * UINT64_C(0xd1b54a32d192ed03);
-    return (double)(scrambled(x) >> 11) * 0x1p-53;
+    uint64_t x = (row + 1) * RANDOM_SCRAMBLE_STEP + (column + 1) * UINT64_C(0xd1b54a32d192ed03);
+    return (double)(random_scramble(x) >> 11) * 0x1p-53;
 }
 
 size_t bpcn_trials_hide(uint64_t row, const size_t *column, const unsigned char *known, size_t dim,

@@ -3,7 +3,7 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "linalg.h"
+#include "cholesky.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Turning units of a code on and off (compiled per precision). */
 #include "flip.h"
 
-#include "sweep.h"
+#include "matmul.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void predict(const struct model *model, const struct particle *particle, 
     const real *x = code + model->offset[l + 1];
     for (size_t j = 0; j < layer->above; j++)
         above[j] = x[j] > 0 ? x[j] : 0;
-    sweep_down(layer->above, layer->below, layer->mean, above, prediction);
+    matmul_row(layer->above, layer->below, layer->mean, above, prediction);
 }
 
 /* Where a unit that is off is best, given what it is wanted to be. */

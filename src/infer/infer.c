@@ -168,7 +168,7 @@ static void precondition_alike(const struct part *p, size_t n, const size_t *num
     for (size_t i = first; i < n && count < lane->work->rows; i++) {
         if (done[i] || level[i] != level[first])
             continue;
-        activate(m->options.activation, r->leak[p->list[numbers[i]]], code, points + i * code, z, slope);
+        activation_apply(m->options.activation, r->leak[p->list[numbers[i]]], code, points + i * code, z, slope);
         for (size_t j = 0; j < code; j++) {
             lane->slopes[count * code + j] = (float)slope[j];
             lane->vectors[count * code + j] = (float)vectors[i * code + j];
@@ -212,7 +212,7 @@ static void minimize_part(void *context, size_t lane, size_t lanes)
     struct job *job = context;
     struct part part = job->part;
     size_t first, last, code = part.rows->model->code_dim;
-    team_share(job->count, 1, lane, lanes, &first, &last);
+    threads_share(job->count, 1, lane, lanes, &first, &last);
     part.lane = lane;
     part.list = job->list + first;
     int alone = part.curvature != NULL;
@@ -255,7 +255,7 @@ static void evaluate_part(void *context, size_t lane, size_t lanes)
 {
     const struct together *t = context;
     size_t code = t->rows->model->code_dim, most = t->rows->lane[lane].work->rows, at, last, n;
-    team_share(t->rows->n, 1, lane, lanes, &at, &last);
+    threads_share(t->rows->n, 1, lane, lanes, &at, &last);
     for (; at < last; at += n) {
         n = last - at < most ? last - at : most;
         rows_evaluate(t->rows, t->energy, lane, n, t->rows->all + at, t->points + at * code, t->values + at,

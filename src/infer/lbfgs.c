@@ -10,7 +10,7 @@
 
 #include "alloc.h"
 #include "kink.h"
-#include "linalg.h"
+#include "cholesky.h"
 
 #include <math.h>
 #include <stdlib.h>

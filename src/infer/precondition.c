@@ -12,9 +12,9 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "dense.h"
-#include "linalg.h"
-#include "root.h"
+#include "matmul.h"
+#include "cholesky.h"
+#include "cholesky.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -88,9 +88,9 @@ static int covariance(struct team *team, const struct layer *layer, float *u, fl
     memset(root, 0, n * n * sizeof *root);
     for (size_t j = 0; j < n; j++)
         for (size_t i = j; i < n; i++)
-            root[j * n + i] = (float)layer->root[root_row(n, j) + i - j];
-    dense_transpose(n, n, root, turned);
-    return dense_product(team, n, n, n, turned, root, 0, u);
+            root[j * n + i] = (float)layer->root[cholesky_row(n, j) + i - j];
+    matmul_transpose(n, n, root, turned);
+    return matmul_unpacked(team, n, n, n, turned, root, 0, u);
 }
 
 /* block [n x n] += a^2 (of_g G + of_u U) / s */
@@ -107,9 +107,9 @@ static int invert(struct team *team, size_t n, double *block, float *inverse)
 {
     for (size_t j = 0; j < n * n; j++)
         inverse[j] = (float)block[j];
-    if (dense_invert(team, n, inverse) == 0)
+    if (matmul_invert(team, n, inverse) == 0)
         return 0;
-    if (cholesky(n, block) != 0 || cholesky_inverse(n, block) != 0)
+    if (cholesky_factor(n, block) != 0 || cholesky_inverse(n, block) != 0)
         return -1;
     for (size_t j = 0; j < n * n; j++)
         inverse[j] = (float)block[j];
@@ -150,18 +150,18 @@ static int eliminate(struct elimination *e, const struct layer *layer, size_t l,
     double a = (double)e->slope;
     for (size_t j = 0; j < n * m; j++)
         b->mean[j] = (float)((const real *)layer->mean)[j];
-    dense_transpose(n, m, b->mean, b->turned);
-    if (dense_product(team, n, m, n, b->mean, b->mean, 1, b->g) != 0 || covariance(team, layer, b->u, b->room) != 0)
+    matmul_transpose(n, m, b->mean, b->turned);
+    if (matmul_unpacked(team, n, m, n, b->mean, b->mean, 1, b->g) != 0 || covariance(team, layer, b->u, b->room) != 0)
         return -1;
     add_curvature(n, a, 1, b->g, (double)m, b->u, s, block);
-    if (invert(team, n, block, b->inverse) != 0 || dense_product(team, n, n, m, b->inverse, b->mean, 0, b->carry) != 0)
+    if (invert(team, n, block, b->inverse) != 0 || matmul_unpacked(team, n, n, m, b->inverse, b->mean, 0, b->carry) != 0)
         return -1;
     for (size_t j = 0; j < n * m; j++)
         b->carry[j] *= e->slope / (float)s;
-    if (dense_panels(n, n, b->inverse, 0, &kept->inverse) != 0 || dense_panels(n, m, b->carry, 0, &kept->carry) != 0 ||
-        dense_panels(m, n, b->carry, 1, &kept->carry_back) != 0)
+    if (matmul_pack_new(n, n, b->inverse, 0, &kept->inverse) != 0 || matmul_pack_new(n, m, b->carry, 0, &kept->carry) != 0 ||
+        matmul_pack_new(m, n, b->carry, 1, &kept->carry_back) != 0)
         return -1;
-    dense_multiply(team, &kept->carry, m, b->turned, b->taken);
+    matmul(team, &kept->carry, m, b->turned, b->taken);
     for (size_t j = 0; j < m * m; j++)
         below[j] = -a / s * (double)b->taken[j];
     return 0;
@@ -287,7 +287,7 @@ static int make_level(struct preconditioner *p, struct team *team, double extra)
     int failed = p->levels == MOST_LEVELS || block == NULL || inverse == NULL;
     for (size_t j = 0; !failed && j < n * n; j++)
         block[j] = (double)p->pull[j] / s + (double)p->above->fixed[j];
-    failed = failed || invert(team, n, block, inverse) != 0 || dense_panels(n, n, inverse, 0, &level->inverse) != 0;
+    failed = failed || invert(team, n, block, inverse) != 0 || matmul_pack_new(n, n, inverse, 0, &level->inverse) != 0;
     free(block);
     free(inverse);
     if (failed)
@@ -365,18 +365,18 @@ void preconditioner_apply(const struct preconditioner *p, struct team *team, int
     divide_by_slopes(n * m->code_dim, e->slope, slopes, vectors);
     for (size_t l = layers; l-- > 1;) {
         take(m, l + 1, n, vectors, in);
-        dense_multiply(team, &e->layer[l].carry, n, in, out);
+        matmul(team, &e->layer[l].carry, n, in, out);
         add(m, l, n, out, vectors);
     }
     take(m, 1, n, vectors, in);
-    dense_multiply(team, &p->level[level].inverse, n, in, out);
+    matmul(team, &p->level[level].inverse, n, in, out);
     put(m, 1, n, out, vectors);
     for (size_t l = 1; l < layers; l++) {
         take(m, l + 1, n, vectors, in);
-        dense_multiply(team, &e->layer[l].inverse, n, in, out);
+        matmul(team, &e->layer[l].inverse, n, in, out);
         put(m, l + 1, n, out, vectors);
         take(m, l, n, vectors, in);
-        dense_multiply(team, &e->layer[l].carry_back, n, in, out);
+        matmul(team, &e->layer[l].carry_back, n, in, out);
         add(m, l + 1, n, out, vectors);
     }
     divide_by_slopes(n * m->code_dim, e->slope, slopes, vectors);

@@ -11,7 +11,7 @@
 
 #include "model.h"
 #include "real.h"
-#include "team.h"
+#include "threads.h"
 
 struct elimination;
 struct preconditioner;

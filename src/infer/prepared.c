@@ -2,7 +2,7 @@
 #include "prepared.h"
 
 #include "alloc.h"
-#include "linalg.h"
+#include "cholesky.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -135,7 +135,7 @@ size_t prepared_bytes(struct prepared *p)
         bytes += sizeof *r + weights_bytes(r->weights) + gram_bytes(r->all) + gram_bytes(r->gram);
         bytes += elimination_bytes(r->above[0]) + elimination_bytes(r->above[1]);
         size_t above = p->model->options.layers > 0 ? p->model->width[1] : 0;
-        bytes += r->up.data ? panels_entries(p->model->width[0], above, sizeof(real)) * sizeof(real) : 0;
+        bytes += r->up.data ? matmul_packed_entries(p->model->width[0], above, sizeof(real)) * sizeof(real) : 0;
         bytes += r->norms.mean ? 2 * p->model->code_dim * sizeof *r->norms.mean : 0;
         for (const struct slot *s = r->slots; s != NULL; s = s->next)
             bytes += sizeof *s + gram_bytes(s->gram) + preconditioner_bytes(s->preconditioner) +
@@ -392,9 +392,9 @@ static int make_up(struct prepared *p, size_t k)
     const struct layer *layer = &p->model->particles[k].layer[0];
     if (up->data != NULL)
         return 0;
-    real *data = alloc_zeroed(panels_entries(layer->below, layer->above, sizeof *data), sizeof *data);
+    real *data = alloc_zeroed(matmul_packed_entries(layer->below, layer->above, sizeof *data), sizeof *data);
     if (data != NULL)
-        *up = panels_fill(layer->below, layer->above, (const real *)layer->mean, 1, PANEL_FULL, data);
+        *up = matmul_pack(layer->below, layer->above, (const real *)layer->mean, 1, PANEL_FULL, data);
     return data != NULL ? 0 : -1;
 }
 
@@ -415,7 +415,7 @@ static double *make_factor(struct prepared *p, size_t k, struct masks m, double 
         for (size_t j = i; j < n; j++)
             factor[i * n + j] = (m.same ? 1 : m.share) * g->g[i * n + j] + (i == j ? ridge : 0);
     gram_free(own);
-    if (failed || cholesky(n, factor) != 0) {
+    if (failed || cholesky_factor(n, factor) != 0) {
         free(factor);
         return NULL;
     }

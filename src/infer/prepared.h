@@ -47,7 +47,7 @@ void prepared_leave(struct prepared *p, struct ground *ground);
    G + ridge, G over what all rows know, or their share of it over all entries. Held until prepared_screened. */
 struct screen {
     struct panels up;
-    const double *factor; /* [above x above]: see cholesky() */
+    const double *factor; /* [above x above]: see cholesky_factor() */
     struct slot *slot;
 };
 bpcn_status prepared_screen(struct prepared *p, size_t k, struct masks masks, double ridge, struct screen *screen);

@@ -38,7 +38,7 @@ static int lane_create(struct lane *lane, const struct rows *r, size_t most, str
 
 static int create_lanes(struct rows *r)
 {
-    r->lanes = r->n < team_size(r->team) ? r->n : team_size(r->team);
+    r->lanes = r->n < threads_count(r->team) ? r->n : threads_count(r->team);
     size_t share = (r->n + r->lanes - 1) / r->lanes;
     r->lane = alloc_zeroed(r->lanes, sizeof *r->lane);
     for (size_t i = 0; r->lane != NULL && i < r->lanes; i++)
@@ -151,7 +151,7 @@ void rows_run(struct rows *r, void (*job)(void *context, size_t lane, size_t lan
 {
     struct lanes_job lanes = {job, context, r->lanes};
     if (r->lanes > 1)
-        team_run(r->team, run_lane, &lanes);
+        threads_run(r->team, run_lane, &lanes);
     else
         job(context, 0, 1);
 }

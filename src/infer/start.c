@@ -2,8 +2,8 @@
 #include "start.h"
 
 #include "activation.h"
-#include "linalg.h"
-#include "sweep.h"
+#include "cholesky.h"
+#include "matmul.h"
 #include "random.h"
 
 #include <math.h>
@@ -29,15 +29,15 @@ void start_top_down(const struct model *model, const struct particle *particle, 
         code[model->offset[top] + j] = (real)particle->top_mean[j];
     for (size_t l = top; l-- > 1;) {
         const struct layer *layer = &particle->layer[l];
-        activate(model->options.activation, leak, layer->above, code + model->offset[l + 1], work->z, work->slope);
-        sweep_down(layer->above, layer->below, layer->mean, work->z, code + model->offset[l]);
+        activation_apply(model->options.activation, leak, layer->above, code + model->offset[l + 1], work->z, work->slope);
+        matmul_row(layer->above, layer->below, layer->mean, work->z, code + model->offset[l]);
     }
 }
 
 /* |z_1|^2, left in the workspace with z_1. */
 static double size_of_code(const struct model *model, const real *code, struct workspace *work)
 {
-    activate(model->options.activation, 0, model->width[1], code + model->offset[1], work->z, work->slope);
+    activation_apply(model->options.activation, 0, model->width[1], code + model->offset[1], work->z, work->slope);
     return sum_of_squares(model->width[1], work->z);
 }
 
@@ -52,6 +52,6 @@ double faded_leverage(struct rows *rows, const struct particle *particle, const 
     start_top_down(model, particle, 0, work, start);
     double least = size_of_code(model, start, work);
     const struct layer *layer = &particle->layer[0];
-    double leverage = sweep_root(NULL, layer->above, layer->root_real, work->z, work->spread, work->scratch);
+    double leverage = matmul_covariance(NULL, layer->above, layer->root_real, work->z, work->spread, work->scratch);
     return least > 0 ? leverage * size / least : 0;
 }

@@ -97,21 +97,21 @@ double activation_mean_square_slope(bpcn_activation kind, double leak)
     return a->kinked ? 0.5 * (a->mean_square + leak * leak) : a->mean_square;
 }
 
-void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope)
+void activation_apply_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope)
 {
     table[kind].f32(leak, n, x, z, slope);
 }
 
-void activate_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope)
+void activation_apply_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope)
 {
     table[kind].f64(leak, n, x, z, slope);
 }
 
-void activate_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope)
+void activation_apply_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope)
 {
     for (size_t i = 0; i < n; i++) {
         double in = (double)x[i], out = 0, derivative = 0;
-        activate_f64(kind, 0, 1, &in, &out, &derivative);
+        activation_apply_f64(kind, 0, 1, &in, &out, &derivative);
         z[i] = (float)out;
         slope[i] = (float)derivative;
     }

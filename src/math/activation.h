@@ -24,15 +24,15 @@ double activation_mean_square_slope(bpcn_activation kind, double leak);
 /* z = f(x) and slope = f'(x), elementwise. float32: within 3e-7 of the exact value; float64: by the C
    library's erf, exp and tanh. `leak` is the slope of a kinked activation below zero, 0 but for inference on
    its way from a linear network (schedule.h); the others do not look at it. */
-void activate_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope);
-void activate_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope);
+void activation_apply_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope);
+void activation_apply_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope);
 
 /* Without a suffix: by the type that x points to, as in <tgmath.h>. */
-#define activate(kind, leak, n, x, z, slope)                                                                           \
-    _Generic(*(x), float : activate_f32, double : activate_f64)(kind, leak, n, x, z, slope)
+#define activation_apply(kind, leak, n, x, z, slope)                                                                   \
+    _Generic(*(x), float : activation_apply_f32, double : activation_apply_f64)(kind, leak, n, x, z, slope)
 
 /* The scalar float32 activations by the C library in double, which the fast ones are tested
    against. */
-void activate_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope);
+void activation_apply_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope);
 
 #endif

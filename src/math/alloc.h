@@ -1,10 +1,13 @@
-/* Memory, aligned for vector loads, zeroed, with the size's product checked. Free with free(). */
+/* Memory, aligned for vector loads, with the product of its sizes checked. NULL when there is none. */
 #ifndef BPCN_ALLOC_H
 #define BPCN_ALLOC_H
 
 #include <stddef.h>
 
-/* NULL when count * size overflows or there is none left; a zero count gives a valid pointer. */
+/* A zero count gives a valid pointer. */
 void *alloc_zeroed(size_t count, size_t size);
+
+/* The same with contents undefined: for scratch that is written before it is read. */
+void *alloc_uncleared(size_t count, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which kernels run: see kernels.h. */
+/* The choice of kernels: see kernels.h. */
 #include "kernels.h"
 
 #include "error.h"
@@ -12,19 +12,19 @@ extern const struct kernels kernels_portable, kernels_avx2, kernels_avx512;
 
 /* From the plainest to the best. */
 #if defined(__x86_64__)
-enum { SETS = 3 };
-static const struct kernels *const all[SETS] = {&kernels_portable, &kernels_avx2, &kernels_avx512};
+enum { KERNEL_SETS = 3 };
+static const struct kernels *const kernel_sets[KERNEL_SETS] = {&kernels_portable, &kernels_avx2, &kernels_avx512};
 
-static int has(size_t i)
+static int cpu_has_set(size_t i)
 {
     int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     return i == 0 || (avx2 && (i == 1 || __builtin_cpu_supports("avx512f")));
 }
 #else
-enum { SETS = 1 };
-static const struct kernels *const all[SETS] = {&kernels_portable};
+enum { KERNEL_SETS = 1 };
+static const struct kernels *const kernel_sets[KERNEL_SETS] = {&kernels_portable};
 
-static int has(size_t i)
+static int cpu_has_set(size_t i)
 {
     return i == 0;
 }
@@ -32,10 +32,10 @@ static int has(size_t i)
 
 const struct kernels *kernels_set(size_t i)
 {
-    return i < SETS && has(i) ? all[i] : NULL;
+    return i < KERNEL_SETS && cpu_has_set(i) ? kernel_sets[i] : NULL;
 }
 
-static const struct kernels *best(void)
+static const struct kernels *best_set(void)
 {
     size_t i = 0;
     while (kernels_set(i + 1) != NULL)
@@ -44,7 +44,7 @@ static const struct kernels *best(void)
 }
 
 /* The set of that name, if this CPU has it. */
-static const struct kernels *named(const char *name)
+static const struct kernels *set_named(const char *name)
 {
     const struct kernels *set = NULL;
     for (size_t i = 0; kernels_set(i) != NULL; i++)
@@ -53,32 +53,32 @@ static const struct kernels *named(const char *name)
     return set;
 }
 
-static const char *wanted(void)
+static const char *set_wanted(void)
 {
     const char *name = getenv("BPCN_KERNELS");
     return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
-/* Threads that come first at once choose the same. */
-static _Atomic(const struct kernels *) chosen;
+/* Threads that race to choose first choose the same. */
+static _Atomic(const struct kernels *) chosen_set;
 
 const struct kernels *kernels_chosen(void)
 {
-    const struct kernels *set = atomic_load_explicit(&chosen, memory_order_relaxed);
+    const struct kernels *set = atomic_load_explicit(&chosen_set, memory_order_relaxed);
     if (set != NULL)
         return set;
-    set = wanted() != NULL ? named(wanted()) : NULL;
+    set = set_wanted() != NULL ? set_named(set_wanted()) : NULL;
     if (set == NULL)
-        set = best(); /* kernels_check has refused the name, or there is none */
-    atomic_store_explicit(&chosen, set, memory_order_relaxed);
+        set = best_set(); /* kernels_check has refused the name, or there is none */
+    atomic_store_explicit(&chosen_set, set, memory_order_relaxed);
     return set;
 }
 
 bpcn_status kernels_check(void)
 {
-    const char *name = wanted();
+    const char *name = set_wanted();
     char sets[64] = "";
-    if (name == NULL || atomic_load_explicit(&chosen, memory_order_relaxed) != NULL || named(name) != NULL)
+    if (name == NULL || atomic_load_explicit(&chosen_set, memory_order_relaxed) != NULL || set_named(name) != NULL)
         return BPCN_OK;
     for (size_t i = 0, at = 0; kernels_set(i) != NULL; i++) {
         const char *between = i == 0 ? "" : kernels_set(i + 1) == NULL ? " and " : ", ";

@@ -1,11 +1,10 @@
 /*
- * The inner loops of the library: one source (kernel_set.c) in plain C with vector types, compiled once
- * for each kind of CPU; which set runs is chosen once, at run time.
+ * The inner loops of the library: one source (kernel_set.c) in plain C with vector types, compiled once for each kind
+ * of CPU. The best set that the CPU has is chosen at run time.
  *
- * All sets add the same numbers in the same order, whatever the width of their vectors. They differ in
- * one thing only: whether a product is rounded before it is added. avx2 and avx512 do not round it (nor
- * does portable on aarch64, whose vectors have the same multiply-add), so these give the same bits;
- * portable on x86-64 rounds it.
+ * All sets add the same numbers in the same order, whatever the width of their vectors. They differ in one thing:
+ * avx2, avx512 and portable on aarch64 add a product without rounding it first, and give the same bits; portable on
+ * x86-64 rounds it.
  */
 #ifndef BPCN_KERNELS_H
 #define BPCN_KERNELS_H
@@ -13,7 +12,7 @@
 #include "bayespcn.h"
 
 enum {
-    LINE_BYTES = 64,    /* of a panel's row (gemm.h), and of the partial sums of a product */
+    LINE_BYTES = 64,    /* of a panel's row (matmul.h), and of the partial sums of a product */
     MOST_TILE_ROWS = 12 /* of any set */
 };
 
@@ -63,5 +62,22 @@ bpcn_status kernels_check(void);
 
 /* The sets that this CPU has: set 0 is portable, the last is the best; NULL beyond. */
 const struct kernels *kernels_set(size_t i);
+
+/* ---- sums by the kernels chosen, of floats or doubles by the type of a pointer, as in <tgmath.h> */
+
+#define KERNEL_BY_TYPE(pointer, name)                                                                                  \
+    _Generic(*(pointer), float : kernels_chosen()->name##_f32, double : kernels_chosen()->name##_f64)
+
+/* x . y */
+#define dot(n, x, y) KERNEL_BY_TYPE(x, dot)(n, x, y)
+/* The same with every product and sum in double: energies of 10,000s are compared to 1e-3. */
+#define dot_wide(n, x, y) KERNEL_BY_TYPE(x, dot_wide)(n, x, y)
+#define sum_of_squares(n, x) dot_wide(n, x, x)
+/* y += a x */
+#define axpy(n, a, x, y) KERNEL_BY_TYPE(x, axpy)(n, a, x, y)
+/* f_k = row_k . z for four rows `stride` apart */
+#define dot_four(n, stride, rows, z, f) KERNEL_BY_TYPE(rows, dot_four)(n, stride, rows, z, f)
+/* out [n] += z_0 row_0 + .. + z_3 row_3, rows `stride` apart */
+#define add_four(n, stride, rows, z, out) KERNEL_BY_TYPE(rows, add_four)(n, stride, rows, z, out)
 
 #endif

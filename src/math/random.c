@@ -2,15 +2,15 @@
    from it by Box and Muller. */
 #include "random.h"
 
-#include "scramble.h"
+#include "random.h"
 
 #include <math.h>
 
-struct block {
+struct philox_block {
     uint32_t word[4];
 };
 
-static struct block philox(uint64_t seed, uint64_t stream, uint64_t counter)
+static struct philox_block philox(uint64_t seed, uint64_t stream, uint64_t counter)
 {
     uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32);
     uint32_t c2 = (uint32_t)stream, c3 = (uint32_t)(stream >> 32);
@@ -25,30 +25,30 @@ static struct block philox(uint64_t seed, uint64_t stream, uint64_t counter)
         k0 += UINT32_C(0x9E3779B9);
         k1 += UINT32_C(0xBB67AE85);
     }
-    return (struct block){{c0, c1, c2, c3}};
+    return (struct philox_block){{c0, c1, c2, c3}};
 }
 
 /* 53 random bits as a number in [0, 1). */
-static double unit(uint32_t high, uint32_t low)
+static double unit_interval(uint32_t high, uint32_t low)
 {
     return (double)(((uint64_t)high << 21) ^ (low >> 11)) * 0x1p-53;
 }
 
-static uint64_t scramble(uint64_t x)
+static uint64_t next_scramble(uint64_t x)
 {
-    return scrambled(x + SCRAMBLE_STEP);
+    return random_scramble(x + RANDOM_SCRAMBLE_STEP);
 }
 
-uint64_t stream_id(enum stream_purpose purpose, uint64_t first, uint64_t second)
+uint64_t random_stream(enum stream_purpose purpose, uint64_t first, uint64_t second)
 {
-    return scramble(scramble(scramble((uint64_t)purpose) + first) + second);
+    return next_scramble(next_scramble(next_scramble((uint64_t)purpose) + first) + second);
 }
 
 static void normal_pair(uint64_t seed, uint64_t stream, uint64_t counter, double pair[2])
 {
-    struct block b = philox(seed, stream, counter);
-    double radius = sqrt(-2 * log(1 - unit(b.word[0], b.word[1])));
-    double angle = 6.283185307179586477 * unit(b.word[2], b.word[3]);
+    struct philox_block b = philox(seed, stream, counter);
+    double radius = sqrt(-2 * log(1 - unit_interval(b.word[0], b.word[1])));
+    double angle = 6.283185307179586477 * unit_interval(b.word[2], b.word[3]);
     pair[0] = radius * cos(angle);
     pair[1] = radius * sin(angle);
 }
@@ -66,6 +66,6 @@ void random_normals(uint64_t seed, uint64_t stream, uint64_t index, size_t n, do
 
 double random_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    struct block b = philox(seed, stream, index);
-    return unit(b.word[0], b.word[1]);
+    struct philox_block b = philox(seed, stream, index);
+    return unit_interval(b.word[0], b.word[1]);
 }

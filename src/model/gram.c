@@ -2,8 +2,8 @@
 #include "gram.h"
 
 #include "alloc.h"
-#include "dense.h"
-#include "linalg.h"
+#include "matmul.h"
+#include "cholesky.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ size_t gram_bytes(const struct gram *g)
 {
     if (g == NULL)
         return 0;
-    size_t entries = g->above * g->above + (g->panels.data ? panels_entries(g->above, g->above, sizeof(double)) : 0);
+    size_t entries = g->above * g->above + (g->panels.data ? matmul_packed_entries(g->above, g->above, sizeof(double)) : 0);
     return sizeof *g + entries * sizeof(double) + (g->mask ? g->below : 0);
 }
 
@@ -73,7 +73,7 @@ static void product_part(void *context, size_t part, size_t parts)
         size_t n = p->n - at < batch ? p->n - at : batch, from = p->symmetric ? at : 0;
         for (size_t i = 0; i < n; i++)
             gather(p, p->row[at + i], wide + i * p->count);
-        panels_multiply_columns_f64(p->some, from, above, n, wide, some);
+        matmul_columns_f64(p->some, from, above, n, wide, some);
         for (size_t i = 0; i < n; i++)
             for (size_t j = from; j < above; j++)
                 p->out[(at + i) * above + j] += some[i * above + j];
@@ -84,8 +84,8 @@ static void product_part(void *context, size_t part, size_t parts)
 static int multiply_rows(const struct layer *layer, size_t count, const size_t *column, size_t n,
                          const real *const *row, int symmetric, struct team *team, double *out)
 {
-    size_t above = layer->above, below = layer->below, cut = panels_entries(above, above, sizeof(double));
-    double *room = alloc_zeroed(above * above + cut + team_size(team) * BATCH * 2 * above, sizeof *room);
+    size_t above = layer->above, below = layer->below, cut = matmul_packed_entries(above, above, sizeof(double));
+    double *room = alloc_zeroed(above * above + cut + threads_count(team) * BATCH * 2 * above, sizeof *room);
     if (room == NULL)
         return -1;
     memset(out, 0, n * above * sizeof *out);
@@ -94,11 +94,11 @@ static int multiply_rows(const struct layer *layer, size_t count, const size_t *
         p.count = count - first < above ? count - first : above;
         for (size_t i = 0; i < above; i++)
             gather(&p, (const real *)layer->mean + i * below, room + i * p.count);
-        struct panels some = panels_fill_f64(p.count, above, room, 1, PANEL_FULL, room + above * above);
+        struct panels some = matmul_pack_f64(p.count, above, room, 1, PANEL_FULL, room + above * above);
         p.some = &some;
         p.room = room + above * above + cut;
         p.out = out;
-        team_run(team, product_part, &p);
+        threads_run(team, product_part, &p);
     }
     free(room);
     return 0;
@@ -166,11 +166,11 @@ int gram_cut(struct gram *g)
 {
     if (g->panels.data != NULL)
         return 0; /* others may be reading them */
-    double *data = alloc_zeroed(panels_entries(g->above, g->above, sizeof *data), sizeof *data);
+    double *data = alloc_zeroed(matmul_packed_entries(g->above, g->above, sizeof *data), sizeof *data);
     if (data == NULL)
         return -1;
-    mirror_upper(g->above, g->g);
-    g->panels = panels_fill_f64(g->above, g->above, g->g, 0, PANEL_FULL, data);
+    matmul_mirror_upper(g->above, g->g);
+    g->panels = matmul_pack_f64(g->above, g->above, g->g, 0, PANEL_FULL, data);
     return 0;
 }
 
@@ -188,7 +188,7 @@ static void few_part(void *context, size_t part, size_t parts)
 {
     const struct few *f = context;
     size_t first, last, above = f->layer->above, below = f->layer->below;
-    team_share(above, 4, part, parts, &first, &last);
+    threads_share(above, 4, part, parts, &first, &last);
     for (size_t i = first; i < last; i++)
         for (size_t r = 0; r < f->n; r++)
             f->b[r * above + i] = dot_wide(below, (const real *)f->layer->mean + i * below, f->x + r * below);
@@ -203,7 +203,7 @@ static int multiply_few(const struct gram *g, const struct layer *layer, size_t 
     for (size_t r = 0; r < n; r++)
         for (size_t j = 0; j < g->below; j++)
             known[r * g->below + j] = g->mask == NULL || g->mask[j] ? x[r][j] : 0;
-    team_run(team, few_part, &(struct few){layer, n, known, out});
+    threads_run(team, few_part, &(struct few){layer, n, known, out});
     free(known);
     return 0;
 }
@@ -235,16 +235,16 @@ int aim_open(struct aim *aim, const struct layer *layer)
 {
     size_t above = layer->above, count, *column = columns_of(layer->below, aim->gram->mask, 0, &count);
     real *some = alloc_zeroed(above * count, sizeof *some);
-    real *down = alloc_zeroed(panels_entries(above, count, sizeof *down), sizeof *down);
-    real *up = alloc_zeroed(panels_entries(count, above, sizeof *up), sizeof *up);
+    real *down = alloc_zeroed(matmul_packed_entries(above, count, sizeof *down), sizeof *down);
+    real *up = alloc_zeroed(matmul_packed_entries(count, above, sizeof *up), sizeof *up);
     int failed = column == NULL || some == NULL || down == NULL || up == NULL;
     for (size_t i = 0; !failed && i < above; i++)
         for (size_t j = 0; j < count; j++)
             some[i * count + j] = ((const real *)layer->mean)[i * layer->below + column[j]];
     if (!failed) {
         aim->open = count;
-        aim->down = panels_fill(above, count, some, 0, PANEL_FULL, down);
-        aim->up = panels_fill(count, above, some, 1, PANEL_FULL, up);
+        aim->down = matmul_pack(above, count, some, 0, PANEL_FULL, down);
+        aim->up = matmul_pack(count, above, some, 1, PANEL_FULL, up);
     } else {
         free(down);
         free(up);
@@ -269,7 +269,7 @@ void gram_multiply(const struct aim *aim, struct team *team, size_t n, const siz
     double *wide = room, *zg = room + n * above;
     for (size_t j = 0; j < n * above; j++)
         wide[j] = (double)z[j];
-    dense_multiply_f64(team, &aim->gram->panels, n, wide, zg);
+    matmul_f64(team, &aim->gram->panels, n, wide, zg);
     for (size_t i = 0; i < n; i++) {
         const double *b = aim->b + rows[i] * above, *zi = wide + i * above, *gi = zg + i * above;
         double sum = aim->squares[rows[i]];
@@ -322,7 +322,7 @@ static void sweep_part(void *context, size_t part, size_t parts)
 
 size_t gram_room(size_t above, const struct team *team)
 {
-    return (3 + team_size(team)) * above;
+    return (3 + threads_count(team)) * above;
 }
 
 /* z in double, then z G: room [.. 2 above] */
@@ -332,9 +332,9 @@ static void multiply(const struct gram *g, struct team *team, const real *z, dou
     double *product = room + above, *sums = room + 2 * above;
     for (size_t i = 0; i < above; i++)
         room[i] = (double)z[i];
-    team_run(team, sweep_part, &(struct sweep){above, g->g, room, sums});
+    threads_run(team, sweep_part, &(struct sweep){above, g->g, room, sums});
     memcpy(product, sums, above * sizeof *product);
-    for (size_t part = 1; part < team_size(team); part++)
+    for (size_t part = 1; part < threads_count(team); part++)
         axpy(above, 1, sums + part * above, product);
 }
 
@@ -382,7 +382,7 @@ void gram_follow(struct gram *g, const struct aim *aim, struct team *team, const
         squares -= wide[i] * (aim->b[i] + change[i]);
     }
     axpy(above, 0.5 * squares, c, change);
-    team_run(team, follow_part, &(struct follow){above, c, change, g->g});
+    threads_run(team, follow_part, &(struct follow){above, c, change, g->g});
     free(g->panels.data);
     g->panels.data = NULL;
     g->age++;

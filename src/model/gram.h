@@ -10,10 +10,10 @@
 #ifndef BPCN_GRAM_H
 #define BPCN_GRAM_H
 
-#include "gemm.h"
+#include "matmul.h"
 #include "model.h"
 #include "real.h"
-#include "team.h"
+#include "threads.h"
 
 struct gram {
     size_t above, below;

@@ -3,7 +3,7 @@
 
 #include "alloc.h"
 #include "random.h"
-#include "root.h"
+#include "cholesky.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int layer_allocate(struct layer *layer, size_t above, size_t below, size_
     layer->above = above;
     layer->below = below;
     layer->mean = alloc_zeroed(above * below, size);
-    layer->root = alloc_zeroed(root_entries(above), sizeof(double));
+    layer->root = alloc_zeroed(cholesky_entries(above), sizeof(double));
     layer->root_real = alloc_zeroed(above * above, size);
     return layer->mean && layer->root && layer->root_real ? 0 : -1;
 }
@@ -92,7 +92,7 @@ size_t model_bytes(const struct model *model)
     size_t one = sizeof(struct particle) + sizeof(double) * (top_width(model) + 2);
     for (size_t l = 0; l < model->options.layers; l++) {
         size_t above = model->width[l + 1], below = model->width[l];
-        one += real_size(model) * above * (below + above) + sizeof(double) * root_entries(above);
+        one += real_size(model) * above * (below + above) + sizeof(double) * cholesky_entries(above);
     }
     return sizeof *model + model->options.particles * one;
 }
@@ -128,7 +128,7 @@ static void particle_copy(const struct model *model, struct particle *to, const 
         const struct layer *source = &from->layer[l];
         struct layer *target = &to->layer[l];
         memcpy(target->mean, source->mean, source->above * source->below * size);
-        memcpy(target->root, source->root, root_entries(source->above) * sizeof(double));
+        memcpy(target->root, source->root, cholesky_entries(source->above) * sizeof(double));
         memcpy(target->root_real, source->root_real, source->above * source->above * size);
     }
     memcpy(to->top_mean, from->top_mean, top_width(model) * sizeof(double));
@@ -140,7 +140,7 @@ static void particle_copy(const struct model *model, struct particle *to, const 
 static void draw_copies(const struct model *model, size_t *copies)
 {
     size_t count = model->options.particles, n = 0;
-    double u = random_uniform(model->options.seed, stream_id(STREAM_RESAMPLE, 0, 0), model->writes);
+    double u = random_uniform(model->options.seed, random_stream(STREAM_RESAMPLE, 0, 0), model->writes);
     double reached = exp(model->log_weights[0]);
     for (size_t k = 0; k < count; k++) {
         double position = ((double)k + u) / (double)count;

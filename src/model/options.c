@@ -4,7 +4,7 @@
 #include "error.h"
 #include "sized.h"
 #include "kernels.h"
-#include "team.h"
+#include "threads.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static bpcn_status check_views(const bpcn_options *o)
 bpcn_status environment_check(void)
 {
     bpcn_status status = kernels_check();
-    return status == BPCN_OK ? team_check() : status;
+    return status == BPCN_OK ? threads_check() : status;
 }
 
 bpcn_status options_check(const bpcn_options *given, bpcn_options *o)

@@ -15,9 +15,9 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "dense.h"
-#include "linalg.h"
-#include "sweep.h"
+#include "matmul.h"
+#include "cholesky.h"
+#include "matmul.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
     for (size_t l = 1; l <= model->options.layers; l++)
         hidden = model->width[l] > hidden ? model->width[l] : hidden;
     below = hidden > below ? hidden : below;
-    size_t scratch = sweep_scratch(hidden, team_size(team)), x0 = with_x0 ? model->width[0] : 0;
+    size_t scratch = matmul_covariance_scratch(hidden, threads_count(team)), x0 = with_x0 ? model->width[0] : 0;
     size_t jump = activation_of(model->options.activation)->kinked ? code : 0;
     struct workspace *work = alloc_zeroed(1, sizeof *work);
     real *block = alloc_zeroed(rows * (5 * hidden + below + code + jump + x0) + scratch, sizeof *block);
@@ -107,7 +107,7 @@ static void activate_layer(const struct model *model, size_t l, size_t n, const 
 {
     size_t width = model->width[l];
     for (size_t i = 0; i < n; i++)
-        activate(model->options.activation, leak ? leak[i] : 0, width, h + i * model->code_dim + model->offset[l],
+        activation_apply(model->options.activation, leak ? leak[i] : 0, width, h + i * model->code_dim + model->offset[l],
                  work->z + i * width, work->slope + i * width);
 }
 
@@ -177,9 +177,9 @@ static void sweep_layer(const struct energy *e, size_t l, const struct batch *ba
         real *pull = work->pull + i * above;
         work->squares[i] = l == 0 && e->aim != NULL
                                ? gram_sweep(e->aim, work->team, z, work->wide, pull)
-                               : sweep_mean(work->team, above, below, layer->mean, z, row_of(e->model, batch, l, i),
+                               : matmul_residual(work->team, above, below, layer->mean, z, row_of(e->model, batch, l, i),
                                             mask_of(batch, l, i), work->error + i * below, with_gradient ? pull : NULL);
-        work->leverage[i] = sweep_root(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
+        work->leverage[i] = matmul_covariance(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
     }
 }
 
@@ -187,12 +187,12 @@ static void sweep_layer(const struct energy *e, size_t l, const struct batch *ba
 static void multiply_open(const struct aim *aim, const struct batch *batch, struct workspace *work)
 {
     size_t n = batch->n, above = aim->gram->above, open = aim->open;
-    dense_multiply(work->team, &aim->down, n, work->z, work->error);
+    matmul(work->team, &aim->down, n, work->z, work->error);
     for (size_t i = 0; i < n; i++) {
         subtract_from(open, batch->x0[i], NULL, work->error + i * open);
         work->squares[i] += sum_of_squares(open, work->error + i * open);
     }
-    dense_multiply(work->team, &aim->up, n, work->error, work->factor);
+    matmul(work->team, &aim->up, n, work->error, work->factor);
     axpy(n * above, 1, work->factor, work->pull);
 }
 
@@ -350,7 +350,7 @@ void particle_floor(const struct energy *e, const struct batch *batch, struct wo
         if (weights != NULL)
             multiply_root(weights, 0, n, above, work);
         for (size_t i = 0; weights == NULL && i < n; i++)
-            work->leverage[i] = sweep_root(work->team, above, e->particle->layer[0].root_real, work->z + i * above,
+            work->leverage[i] = matmul_covariance(work->team, above, e->particle->layer[0].root_real, work->z + i * above,
                                            work->spread + i * above, work->scratch);
         layer_energy(e, batch, 0, work, values, NULL);
     }
@@ -371,6 +371,6 @@ void particle_predict(const struct energy *e, size_t n, const real *h, struct wo
     if (weights != NULL)
         weights_down(weights, work->team, 0, n, work->z, out);
     for (size_t i = 0; weights == NULL && i < n; i++)
-        sweep_down(model->width[1], model->width[0], e->particle->layer[0].mean, work->z + i * model->width[1],
+        matmul_row(model->width[1], model->width[0], e->particle->layer[0].mean, work->z + i * model->width[1],
                    out + i * model->width[0]);
 }

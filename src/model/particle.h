@@ -8,7 +8,7 @@
 #include "gram.h"
 #include "model.h"
 #include "real.h"
-#include "team.h"
+#include "threads.h"
 #include "weights.h"
 
 /* Which energy: of whom, weighed how, and what is prepared for it. */

@@ -13,8 +13,8 @@
 #include "activation.h"
 #include "alloc.h"
 #include "masks.h"
-#include "root.h"
-#include "sweep.h"
+#include "cholesky.h"
+#include "matmul.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ void layer_refresh(struct layer *layer)
 {
     size_t n = layer->above;
     for (size_t j = 0; j < n; j++) {
-        const double *row = layer->root + root_row(n, j);
+        const double *row = layer->root + cholesky_row(n, j);
         real *out = (real *)layer->root_real + j * n;
         for (size_t i = j; i < n; i++)
             out[i] = (real)row[i - j];
@@ -66,7 +66,7 @@ void layer_refresh(struct layer *layer)
 static void activate_above(const struct model *model, size_t l, const real *code, struct update *u)
 {
     size_t above = model->width[l + 1];
-    activate(model->options.activation, 0, above, code + model->offset[l + 1], u->activation, u->slope);
+    activation_apply(model->options.activation, 0, above, code + model->offset[l + 1], u->activation, u->slope);
     for (size_t j = 0; j < above; j++)
         u->z[j] = (double)u->activation[j];
 }
@@ -82,14 +82,14 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
                          struct following f, struct update *u)
 {
     size_t above = layer->above, below = layer->below;
-    sweep_mean(u->team, above, below, layer->mean, u->activation, target.row, target.known, u->error, NULL);
+    matmul_residual(u->team, above, below, layer->mean, u->activation, target.row, target.known, u->error, NULL);
     double noise = sign * noise_variance(model, l), spread = noise / target.share;
-    double a = root_condition(above, spread, u->z, layer->root, u->gain, u->work);
+    double a = cholesky_condition(above, spread, u->z, layer->root, u->gain, u->work);
     if (target.known != NULL)
         a -= spread - noise;
     for (size_t j = 0; j < above; j++)
         u->gain_real[j] = (real)(u->gain[j] / a);
-    sweep_add(u->team, above, below, u->gain_real, u->error, layer->mean);
+    matmul_add_outer(u->team, above, below, u->gain_real, u->error, layer->mean);
     if (l == 0 && f.gram != NULL)
         gram_follow(f.gram, f.aim, u->team, u->activation, u->gain_real, u->room);
 }
@@ -130,7 +130,7 @@ int particle_holds(const struct model *model, const struct particle *particle, c
 {
     for (size_t l = 0; l < model->options.layers; l++) {
         activate_above(model, l, code, u);
-        if (!(root_variance(model->width[l + 1], particle->layer[l].root, u->z, u->work) < noise_variance(model, l)))
+        if (!(cholesky_variance(model->width[l + 1], particle->layer[l].root, u->z, u->work) < noise_variance(model, l)))
             return 0;
     }
     return particle->top_variance < noise_variance(model, model->options.layers);

@@ -2,7 +2,7 @@
 #include "weights.h"
 
 #include "alloc.h"
-#include "dense.h"
+#include "matmul.h"
 
 #include <stdlib.h>
 
@@ -20,8 +20,8 @@ struct weights *weights_create(const struct model *model, const struct particle 
     size_t size = sizeof(real);
     for (size_t l = 0; w != NULL && l < model->options.layers; l++) {
         size_t above = model->width[l + 1], below = model->width[l];
-        w->entries += panels_entries(above, below, size) + panels_entries(below, above, size) +
-                      2 * panels_entries(above, above, size);
+        w->entries += matmul_packed_entries(above, below, size) + matmul_packed_entries(below, above, size) +
+                      2 * matmul_packed_entries(above, above, size);
     }
     real *data = w != NULL ? alloc_zeroed(w->entries, size) : NULL;
     if (data == NULL) {
@@ -33,14 +33,14 @@ struct weights *weights_create(const struct model *model, const struct particle 
         const struct layer *layer = &particle->layer[l];
         size_t above = layer->above, below = layer->below;
         const real *mean = layer->mean, *root = layer->root_real;
-        w->layer[l].down = panels_fill(above, below, mean, 0, PANEL_FULL, data);
-        data += panels_entries(above, below, size);
-        w->layer[l].up = panels_fill(below, above, mean, 1, PANEL_FULL, data);
-        data += panels_entries(below, above, size);
-        w->layer[l].spread = panels_fill(above, above, root, 1, PANEL_LOWER, data);
-        data += panels_entries(above, above, size);
-        w->layer[l].back = panels_fill(above, above, root, 0, PANEL_UPPER, data);
-        data += panels_entries(above, above, size);
+        w->layer[l].down = matmul_pack(above, below, mean, 0, PANEL_FULL, data);
+        data += matmul_packed_entries(above, below, size);
+        w->layer[l].up = matmul_pack(below, above, mean, 1, PANEL_FULL, data);
+        data += matmul_packed_entries(below, above, size);
+        w->layer[l].spread = matmul_pack(above, above, root, 1, PANEL_LOWER, data);
+        data += matmul_packed_entries(above, above, size);
+        w->layer[l].back = matmul_pack(above, above, root, 0, PANEL_UPPER, data);
+        data += matmul_packed_entries(above, above, size);
     }
     return w;
 }
@@ -60,20 +60,20 @@ size_t weights_bytes(const struct weights *w)
 
 void weights_down(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out)
 {
-    dense_multiply(team, &w->layer[l].down, n, z, out);
+    matmul(team, &w->layer[l].down, n, z, out);
 }
 
 void weights_up(const struct weights *w, struct team *team, size_t l, size_t n, const real *e, real *out)
 {
-    dense_multiply(team, &w->layer[l].up, n, e, out);
+    matmul(team, &w->layer[l].up, n, e, out);
 }
 
 void weights_spread(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out)
 {
-    dense_multiply(team, &w->layer[l].spread, n, z, out);
+    matmul(team, &w->layer[l].spread, n, z, out);
 }
 
 void weights_back(const struct weights *w, struct team *team, size_t l, size_t n, const real *f, real *out)
 {
-    dense_multiply(team, &w->layer[l].back, n, f, out);
+    matmul(team, &w->layer[l].back, n, f, out);
 }

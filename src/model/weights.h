@@ -6,7 +6,7 @@
 
 #include "model.h"
 #include "real.h"
-#include "team.h"
+#include "threads.h"
 
 struct weights;
 

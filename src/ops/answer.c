@@ -28,7 +28,7 @@ static void rows_part(void *context, size_t lane, size_t lanes)
     struct reading *r = job->reading;
     size_t first, last, code = r->model->code_dim, most = r->rows->lane[lane].work->rows, n;
     real *codes = r->rows->lane[lane].codes;
-    team_share(job->count, 1, lane, lanes, &first, &last);
+    threads_share(job->count, 1, lane, lanes, &first, &last);
     for (; first < last; first += n) {
         n = last - first < most ? last - first : most;
         for (size_t i = 0; i < n; i++)

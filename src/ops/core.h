@@ -10,7 +10,7 @@
 
 #include "change.h"
 #include "masks.h"
-#include "team.h"
+#include "threads.h"
 
 struct prepared;
 

@@ -8,7 +8,7 @@
  */
 #include "editor.h"
 
-#include "root.h"
+#include "cholesky.h"
 
 size_t discount_room(const struct model *model)
 {
@@ -22,7 +22,7 @@ void discount(struct model *model, double beta, double *room)
         struct particle *particle = &model->particles[n];
         for (size_t l = 0; l < model->options.layers; l++) {
             struct layer *layer = &particle->layer[l];
-            root_discount(layer->above, 1 - beta, beta * prior, layer->root, room);
+            cholesky_discount(layer->above, 1 - beta, beta * prior, layer->root, room);
             layer_refresh(layer);
         }
         particle->top_variance = 1 / ((1 - beta) / particle->top_variance + beta * prior);

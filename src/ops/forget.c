@@ -8,7 +8,7 @@
 #include "editor.h"
 
 #include "random.h"
-#include "root.h"
+#include "cholesky.h"
 
 #include <math.h>
 
@@ -32,9 +32,9 @@ static void layer_forget(const struct model *model, struct layer *layer, uint64_
         mix_mean(model, stream, j * layer->below, layer->below, scale, keep, work, row);
     }
     if (beta == 1)
-        root_identity(layer->above, model->options.sigma_w, layer->root);
+        cholesky_identity(layer->above, model->options.sigma_w, layer->root);
     else
-        root_diffuse(layer->above, 1 - beta, beta * prior, layer->root, work);
+        cholesky_diffuse(layer->above, 1 - beta, beta * prior, layer->root, work);
     layer_refresh(layer);
 }
 
@@ -56,7 +56,7 @@ size_t forget_room(const struct model *model)
 {
     size_t most = top_width(model);
     for (size_t l = 0; l < model->options.layers; l++) {
-        size_t diffuse = root_diffuse_work(model->width[l + 1]);
+        size_t diffuse = cholesky_diffuse_work(model->width[l + 1]);
         most = model->width[l] > most ? model->width[l] : most;
         most = diffuse > most ? diffuse : most;
     }
@@ -69,8 +69,8 @@ void forget(struct model *model, double beta, double *room)
         struct particle *particle = &model->particles[n];
         size_t layers = model->options.layers;
         for (size_t l = 0; l < layers; l++)
-            layer_forget(model, &particle->layer[l], stream_id(STREAM_PRIOR, particle->origin, l), beta, room);
-        top_forget(model, particle, stream_id(STREAM_PRIOR, particle->origin, layers), beta, room);
+            layer_forget(model, &particle->layer[l], random_stream(STREAM_PRIOR, particle->origin, l), beta, room);
+        top_forget(model, particle, random_stream(STREAM_PRIOR, particle->origin, layers), beta, room);
     }
     model->forgets++;
 }

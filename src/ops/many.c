@@ -60,7 +60,7 @@ static bpcn_status screen_all(const struct many *m, const struct screen_request 
     bpcn_status *status = alloc_zeroed(m->count, sizeof *status), result = BPCN_NO_MEMORY;
     struct screen_job job = {m, request, limit, status};
     if (status != NULL) {
-        team_run(m->team, screen_part, &job);
+        threads_run(m->team, screen_part, &job);
         result = BPCN_OK;
     }
     for (size_t k = 0; status != NULL && k < m->count; k++)
@@ -270,8 +270,8 @@ static void read_part(void *context, size_t part, size_t parts)
 /* Shards side by side, or, where there are few, one after the other by all threads. What comes out is the same. */
 static bpcn_status read_all(struct reads *r)
 {
-    if (r->shards >= 2 * team_size(r->many->team))
-        team_run(r->many->team, read_part, r);
+    if (r->shards >= 2 * threads_count(r->many->team))
+        threads_run(r->many->team, read_part, r);
     else
         for (size_t i = 0; i < r->shards; i++)
             read_one(r, &r->asked[i], r->many->team);

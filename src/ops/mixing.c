@@ -270,7 +270,7 @@ bpcn_status many_sample(const struct many *m, size_t n, uint64_t seed, uint64_t 
     double all = all_rows(m);
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < n; i++) {
-        uint64_t own = stream_id(STREAM_SAMPLE, draw, i);
+        uint64_t own = random_stream(STREAM_SAMPLE, draw, i);
         double left = random_uniform(seed, own, 0);
         size_t k = 0;
         while (k + 1 < m->count && (left -= share_of(m, all, k)) >= 0)

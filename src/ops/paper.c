@@ -19,7 +19,7 @@ static void draw_starts(struct reading *r, size_t round, real *points, size_t st
 {
     for (size_t i = 0; i < r->request->n; i++) {
         real *code = points + i * stride;
-        start_random(r->model, stream_id(STREAM_START, UINT64_MAX - i, round), code);
+        start_random(r->model, random_stream(STREAM_START, UINT64_MAX - i, round), code);
         for (size_t j = 0; r->request->starts != NULL && j < r->model->code_dim; j++)
             code[j] = (real)r->request->starts[i * r->model->code_dim + j];
     }

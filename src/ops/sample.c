@@ -3,7 +3,7 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "sweep.h"
+#include "matmul.h"
 #include "random.h"
 
 #include <math.h>
@@ -44,8 +44,8 @@ static void sample_one(const struct model *model, uint64_t stream, struct sample
     add_noise(model, top, stream, &drawn, s);
     for (size_t l = top; l-- > 0;) {
         const struct layer *layer = &particle->layer[l];
-        activate(model->options.activation, 0, layer->above, s->x, s->z, s->slope);
-        sweep_down(layer->above, layer->below, layer->mean, s->z, s->x);
+        activation_apply(model->options.activation, 0, layer->above, s->x, s->z, s->slope);
+        matmul_row(layer->above, layer->below, layer->mean, s->z, s->x);
         add_noise(model, l, stream, &drawn, s);
     }
     memcpy(out, s->x, model->width[0] * sizeof *out);
@@ -62,7 +62,7 @@ bpcn_status sample(const struct model *model, size_t n, uint64_t draw, void *out
         s.z = s.x + widest;
         s.slope = s.z + widest;
         for (size_t i = 0; i < n; i++)
-            sample_one(model, stream_id(STREAM_SAMPLE, draw, i), &s, (real *)out + i * model->width[0]);
+            sample_one(model, random_stream(STREAM_SAMPLE, draw, i), &s, (real *)out + i * model->width[0]);
     }
     free(s.x);
     free(s.normals);

@@ -12,9 +12,9 @@
 #include "screen.h"
 
 #include "alloc.h"
-#include "dense.h"
-#include "linalg.h"
-#include "sweep.h"
+#include "matmul.h"
+#include "cholesky.h"
+#include "matmul.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void apply(struct look *l, const unsigned char *known)
 {
     for (size_t i = 0; i < l->above; i++)
         l->short_p[i] = (real)l->p[i];
-    sweep_down(l->above, l->below, l->layer->mean, l->short_p, l->error);
+    matmul_row(l->above, l->below, l->layer->mean, l->short_p, l->error);
     for (size_t j = 0; j < l->below; j++)
         l->error[j] = known[j] ? l->error[j] : 0;
     const real *mean = l->layer->mean;
@@ -105,7 +105,7 @@ static double left_of(struct look *l, const real *x, const real *products, const
     for (size_t j = 0; j < l->above; j++)
         l->b[j] = (double)products[j];
     if (same) {
-        cholesky_halve(l->above, l->screen.factor, l->b);
+        cholesky_solve_half(l->above, l->screen.factor, l->b);
         explained = dot(l->above, l->b, l->b);
     } else {
         explained = solve(l, square, known);
@@ -147,7 +147,7 @@ bpcn_status screen(const struct shard *shard, const struct screen_request *r)
     if (status == BPCN_OK && above > 0) {
         status = prepared_screen(shard->prepared, k, r->masks, ridge, &l.screen);
         if (status == BPCN_OK)
-            dense_multiply(NULL, &l.screen.up, count, x, products);
+            matmul(NULL, &l.screen.up, count, x, products);
     }
     for (size_t i = 0; status == BPCN_OK && i < count; i++) {
         size_t row = r->picked ? r->picked[i] : i;

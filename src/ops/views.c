@@ -22,7 +22,7 @@ int views_create(struct views *views, const bpcn_options *options)
     size_t planes = views->count * views->bits;
     views->planes = alloc_zeroed(planes * views->dim + 1, sizeof *views->planes);
     for (size_t p = 0; views->planes != NULL && p < planes; p++)
-        random_normals(options->seed, stream_id(STREAM_VIEW, p, 0), 0, views->dim, views->planes + p * views->dim);
+        random_normals(options->seed, random_stream(STREAM_VIEW, p, 0), 0, views->dim, views->planes + p * views->dim);
     return views->planes != NULL ? 0 : -1;
 }
 

@@ -97,7 +97,7 @@ static bpcn_status adam(struct editor *e, const struct energy *energy, size_t k,
 {
     const bpcn_options *o = &e->model->options;
     e->rows->extra[0] = e->rows->leak[0] = 0;
-    start_random(e->model, stream_id(STREAM_START, e->model->writes, k), code);
+    start_random(e->model, random_stream(STREAM_START, e->model->writes, k), code);
     for (size_t j = 0; starts != NULL && j < e->model->code_dim; j++)
         code[j] = (real)starts[j];
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};

@@ -56,7 +56,7 @@ bpcn_options shard_options(const bpcn_options *options, size_t k)
     uint64_t step = options->shard_step > 0 ? options->shard_step : 1; /* as options_check has it */
     uint64_t number = options->first_shard + k * step;
     if (number > 0)
-        o.seed = stream_id(STREAM_SHARD, options->seed, number);
+        o.seed = random_stream(STREAM_SHARD, options->seed, number);
     return o;
 }
 

@@ -2,7 +2,7 @@
 #include "names.h"
 
 #include "alloc.h"
-#include "scramble.h"
+#include "random.h"
 #include "store_bytes.h"
 #include "store_crc.h"
 
@@ -23,7 +23,7 @@ static const double clearly = 2; /* times as far, in squares, is another row */
 /* The bucket of entry j in the low bits, its sign in the highest. */
 static uint64_t place_of(uint64_t j)
 {
-    return scrambled((j + 1) * SCRAMBLE_STEP);
+    return random_scramble((j + 1) * RANDOM_SCRAMBLE_STEP);
 }
 
 /* Sums in a fixed order, without products: the same on every machine. */

@@ -2,7 +2,7 @@
 #include "store_state.h"
 
 #include "error.h"
-#include "root.h"
+#include "cholesky.h"
 #include "store_bytes.h"
 
 #include <float.h>
@@ -216,9 +216,9 @@ static bpcn_status check_diagonal(const struct layer *layer, const struct sectio
 {
     char what[128];
     for (size_t j = 0; j < layer->above; j++)
-        if (!(layer->root[root_row(layer->above, j)] > 0)) {
+        if (!(layer->root[cholesky_row(layer->above, j)] > 0)) {
             snprintf(what, sizeof what, "the covariance is not positive definite, entry %zu of the diagonal is %g", j,
-                     layer->root[root_row(layer->above, j)]);
+                     layer->root[cholesky_row(layer->above, j)]);
             return unsound(section, what);
         }
     return BPCN_OK;
