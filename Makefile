@@ -30,7 +30,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
 PLAIN_MODEL := $(patsubst %,src/model/%.c,masks model options sized)
-PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/empty.c src/ops/familiarity.c src/ops/many.c src/ops/mixing.c src/ops/views.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
+PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/familiarity.c src/ops/shards.c src/ops/table_views.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
@@ -129,9 +129,9 @@ $(BUILD)/server/%.json.o: server/%.json
 OBJCOPY ?= objcopy
 JOIN = $(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^) && $(OBJCOPY) --wildcard
 $(REAL32): $(F32)
-	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+	$(JOIN) --keep-global-symbol='bpcn_shard_ops_*' $@
 $(REAL64): $(F64)
-	$(JOIN) --keep-global-symbol='bpcn_core_*' $@
+	$(JOIN) --keep-global-symbol='bpcn_shard_ops_*' $@
 $(GPCN32): $(BUILD)/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam kink lbfgs)
 	$(JOIN) --keep-global-symbol='gpcn_search_f32' $@
 $(BUILD)/bayespcn.o: $(PLAIN) $(REAL32) $(REAL64)

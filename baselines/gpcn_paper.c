@@ -41,7 +41,7 @@ static bpcn_status renew(struct gpcn *g)
         return status;
     struct model *model = g->network->contents.shard[0];
     for (size_t l = 0; l < g->options.layers; l++)
-        core_for(model)->set_mean(&model->particles[0].layer[l], g->weights[l]);
+        shard_ops_for(model)->set_mean(&model->particles[0].layer[l], g->weights[l]);
     model->options.seed = (g->options.seed << 32) + ++g->draws;
     return bpcn_memory_set_top(g->network, 0, 0, g->weights[g->options.layers], nothing * nothing);
 }

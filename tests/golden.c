@@ -9,7 +9,7 @@
  */
 #include "support.h"
 
-#include "core.h"
+#include "shard.h"
 #include "golden_case.h"
 
 #include "baselines/gpcn.h"
@@ -214,7 +214,7 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
         struct change change;
         bpcn_write_row row;
         assert_ok(edit_begin(&edit, memory, CHANGE_WRITE));
-        assert_ok(core_for(m)->find_write(editing_of(&edit.editing, 0, 0), x->data + k * m->width[0], NULL, starts,
+        assert_ok(shard_ops_for(m)->find_write(editing_of(&edit.editing, 0, 0), x->data + k * m->width[0], NULL, starts,
                                           &change, &row));
         assert_ok(edit_make(&edit, &change));
         assert_ok(edit_end(&edit, BPCN_OK, NULL));
@@ -239,7 +239,7 @@ static void check_points(struct golden_case *c, const bpcn_memory *memory)
     struct energy_request request = {
         .x = x0->data, .codes = codes, .n = n, .energy = energy, .grad = grad, .grad_x = grad_x};
     bpcn_read_options_default(&request.options, sizeof request.options);
-    assert_ok(core_for(m)->energy(&shard, NULL, &request));
+    assert_ok(shard_ops_for(m)->energy(&shard, NULL, &request));
     for (size_t i = 0; i < n; i++)
         energy[i] = -energy[i]; /* the tensors are of the log joint */
     for (size_t j = 0; j < n * m->width[0]; j++)
@@ -267,7 +267,7 @@ static void check_infer(struct golden_case *c, const bpcn_memory *memory)
     struct read_request request = {
         .query = required(c, "x")->data, .n = n, .starts = starts, .losses = losses, .codes = codes};
     bpcn_read_options_default(&request.options, sizeof request.options);
-    assert_ok(core_for(m)->read(&shard, NULL, &request));
+    assert_ok(shard_ops_for(m)->read(&shard, NULL, &request));
     for (size_t t = 1; t < steps; t++)
         if (isnan(losses[t]))
             losses[t] = losses[t - 1]; /* an early stop repeats the last, as the golden ones do */
@@ -298,7 +298,7 @@ static void check_hetero(struct golden_case *c, const bpcn_memory *memory)
     m->options.adam_steps = (size_t)json_number(c->about, "hetero_steps", (double)(30 * steps)); /* of one round */
     struct read_request request = {.query = query->data, .known = known, .n = n, .starts = starts, .answers = answers};
     bpcn_read_options_default(&request.options, sizeof request.options);
-    assert_ok(core_for(m)->read(&shard, NULL, &request));
+    assert_ok(shard_ops_for(m)->read(&shard, NULL, &request));
     m->options.adam_steps = steps;
     compare(c, "hetero_out", n * dim, answers);
     free(starts);

@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700
 #include "store_common.h"
 
-#include "core.h"
+#include "shard.h"
 #include "cholesky.h"
 #include "seal.h"
 #include "store.h"

@@ -7,7 +7,7 @@
 #include "store_seam.h"
 #include "store_session.h"
 
-#include "core.h"
+#include "shard.h"
 #include "store.h"
 #include "store_crc.h"
 
@@ -63,7 +63,7 @@ static double added; /* time spent on the file */
 /* The time of one write; if durable, with what a memory file adds to it. */
 static double time_to_write(bpcn_memory *memory, const float *row, int durable)
 {
-    const struct core *core = core_for(memory->contents.shard[0]);
+    const struct shard_ops *core = shard_ops_for(memory->contents.shard[0]);
     struct edit edit;
     struct change change;
     bpcn_write_row about;

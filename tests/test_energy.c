@@ -5,7 +5,7 @@
 #include "support.h"
 
 #include "activation.h"
-#include "core.h"
+#include "shard.h"
 #include "naive.h"
 
 #include <float.h>
@@ -90,7 +90,7 @@ static void evaluate(const struct scene *s, size_t setting, const double *x, con
     request.options.objective = settings[setting].objective;
     request.options.noise = settings[setting].noise;
     struct shard shard = shard_of(s->memory, 0);
-    assert_ok(core_for(shard.model)->energy(&shard, NULL, &request));
+    assert_ok(shard_ops_for(shard.model)->energy(&shard, NULL, &request));
 }
 
 /* Row i as naive.c wants it, under the setting. */

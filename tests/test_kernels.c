@@ -3,7 +3,7 @@
 #include "kernels_support.h"
 
 #include "activation.h"
-#include "core.h"
+#include "shard.h"
 #include "matmul.h"
 #include "kernels.h"
 #include "threads.h"

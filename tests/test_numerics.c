@@ -246,12 +246,12 @@ static void write_keys(bpcn_memory *memory, const struct reference *r, size_t co
     struct model *model = memory->contents.shard[0];
     float x[BELOW], code[WIDTH];
     int narrow = model->options.precision == BPCN_FLOAT32;
-    const struct core *core = core_for(model);
+    const struct shard_ops *core = shard_ops_for(model);
     struct shard shard = {.model = model};
-    struct editor *editor = core->edit(&shard, NULL, 0);
+    struct writer *editor = core->writer_create(&shard, NULL, 0);
     const double weight = 0;
     assert_non_null(editor);
-    assert_ok(core->ready(editor, CHANGE_WRITE));
+    assert_ok(core->writer_reserve(editor, CHANGE_WRITE));
     for (size_t t = 0; t < count; t++) {
         const double *key = r->z + t % KEYS * WIDTH, *target = r->y + t % KEYS * BELOW;
         for (size_t j = 0; j < BELOW; j++)
@@ -263,9 +263,9 @@ static void write_keys(bpcn_memory *memory, const struct reference *r, size_t co
             change.x = x;
             change.codes = code;
         }
-        core->make(editor, &change);
+        core->apply(editor, &change);
     }
-    core->done(editor);
+    core->writer_free(editor);
 }
 
 /* Predictions z mean of keys and probes, which are of size 1 and more. */

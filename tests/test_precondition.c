@@ -1,7 +1,7 @@
 /* The preconditioner of batches, and the dense float32 algebra that it is made with. */
 #include "support.h"
 
-#include "core.h"
+#include "shard.h"
 #include "matmul.h"
 #include "precondition.h"
 

@@ -1,7 +1,7 @@
 /* What is made of the kernels, against plain loops: panels, sweeps, G = M M' and Cholesky factors. */
 #include "kernels_support.h"
 
-#include "core.h"
+#include "shard.h"
 #include "matmul.h"
 #include "gram.h"
 #include "kernels.h"

@@ -1,7 +1,7 @@
 /* Which particles a read searches, and what that costs it. */
 #include "support.h"
 
-#include "core.h"
+#include "shard.h"
 #include "model.h"
 
 #include <math.h>

@@ -25,7 +25,7 @@ static bpcn_status predict(const bpcn_memory *m, const struct named *named, floa
         code[j] = (double)value;
     }
     if (mean != NULL && code != NULL) {
-        core_for(model)->get_mean(layer, mean);
+        shard_ops_for(model)->get_mean(layer, mean);
         activation_apply_f64(model->options.activation, 0, width, code, code + width, code + 2 * width);
         for (size_t j = 0; j < dim; j++) {
             double sum = 0;

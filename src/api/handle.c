@@ -14,7 +14,7 @@ bpcn_status out_of_memory(void)
 static void unprepare(const struct contents *contents, struct prepared **prepared)
 {
     for (size_t k = 0; prepared != NULL && k < contents->options.shards; k++)
-        core_for(contents->shard[0])->unprepare(prepared[k]);
+        shard_ops_for(contents->shard[0])->cache_free(prepared[k]);
     free(prepared);
 }
 
@@ -23,7 +23,7 @@ static struct prepared **prepare(const struct contents *contents)
 {
     struct prepared **prepared = alloc_zeroed(contents->options.shards, sizeof(struct prepared *));
     for (size_t k = 0; prepared != NULL && k < contents->count; k++) {
-        prepared[k] = core_for(contents->shard[k])->prepare(contents->shard[k]);
+        prepared[k] = shard_ops_for(contents->shard[k])->cache_create(contents->shard[k]);
         if (prepared[k] == NULL) {
             unprepare(contents, prepared);
             return NULL;
@@ -104,13 +104,13 @@ bpcn_status edit_make(struct edit *e, const struct change *change)
 /* Of contents that were taken back: other shards, perhaps fewer, as they were before. */
 static void prepare_again(bpcn_memory *m)
 {
-    const struct core *core = core_for(m->contents.shard[0]);
+    const struct shard_ops *core = shard_ops_for(m->contents.shard[0]);
     for (size_t k = 0; k < m->contents.options.shards; k++) {
         if (k < m->contents.count) {
-            core->outdate(m->prepared[k], m->contents.shard[k]);
+            core->cache_reset(m->prepared[k], m->contents.shard[k]);
             continue;
         }
-        core->unprepare(m->prepared[k]);
+        core->cache_free(m->prepared[k]);
         m->prepared[k] = NULL;
     }
 }

@@ -3,7 +3,7 @@
 #define BPCN_HANDLE_H
 
 #include "contents.h"
-#include "core.h"
+#include "shard.h"
 #include "editing.h"
 #include "store.h"
 

@@ -3,7 +3,7 @@
 
 #include "alloc.h"
 #include "checks.h"
-#include "empty.h"
+#include "shards.h"
 #include "error.h"
 #include "kernels.h"
 #include "cholesky.h"
@@ -56,7 +56,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
     for (size_t k = 0; k < c->count; k++)
-        prepared += core_for(m)->prepared_bytes(memory->prepared[k]);
+        prepared += shard_ops_for(m)->cache_bytes(memory->prepared[k]);
     bpcn_stats full = {.size = sizeof full,
                        .dim = m->width[0],
                        .code_dim = m->code_dim,
@@ -100,7 +100,7 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 static bpcn_status was_set(bpcn_memory *memory, size_t shard)
 {
     struct model *model = memory->contents.shard[shard];
-    core_for(model)->outdate(memory->prepared[shard], model);
+    shard_ops_for(model)->cache_reset(memory->prepared[shard], model);
     return BPCN_OK;
 }
 
@@ -145,7 +145,7 @@ bpcn_status bpcn_memory_get_layer(const bpcn_memory *memory, size_t shard, size_
     if (status != BPCN_OK)
         return status;
     if (mean != NULL)
-        core_for(shape_of(memory))->get_mean(found, mean);
+        shard_ops_for(shape_of(memory))->get_mean(found, mean);
     if (covariance != NULL)
         cholesky_to_covariance(found->above, found->root, covariance);
     return BPCN_OK;
@@ -205,8 +205,8 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t part
         status = set_covariance(found, covariance);
     if (status != BPCN_OK)
         return status;
-    core_for(shape_of(memory))->set_mean(found, mean);
-    core_for(shape_of(memory))->refresh_root(found);
+    shard_ops_for(shape_of(memory))->set_mean(found, mean);
+    shard_ops_for(shape_of(memory))->refresh_root(found);
     return was_set(memory, shard);
 }
 
@@ -280,7 +280,7 @@ static bpcn_status check_rows(const struct contents *c, const uint64_t *rows, si
 {
     const bpcn_options *o = &c->options;
     uint64_t first = 0, sum = 0;
-    size_t cells = c->views.count > 0 ? views_cells(&c->views) : shards;
+    size_t cells = c->views.count > 0 ? table_views_cells(&c->views) : shards;
     if (shards < 1 || shards > o->shards || open >= shards || shards < c->count)
         return fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards, open,
                     o->shards);
@@ -300,8 +300,8 @@ static bpcn_status check_rows(const struct contents *c, const uint64_t *rows, si
 static bpcn_status begin_shard(bpcn_memory *m, size_t k)
 {
     bpcn_options options = shard_options(&m->contents.options, k);
-    struct model *model = model_create(&options);
-    m->prepared[k] = model ? core_for(model)->prepare(model) : NULL;
+    struct model *model = shard_prior(&options);
+    m->prepared[k] = model ? shard_ops_for(model)->cache_create(model) : NULL;
     if (m->prepared[k] == NULL) {
         model_free(model);
         return out_of_memory();
@@ -332,7 +332,7 @@ bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, si
         before += rows[k] > 0 ? rows[k] : 1; /* no two are of one age */
     }
     c->writes = 0;
-    for (size_t k = 0; k < (c->views.count > 0 ? views_cells(&c->views) : shards); k++)
+    for (size_t k = 0; k < (c->views.count > 0 ? table_views_cells(&c->views) : shards); k++)
         c->writes += rows[k];
     return BPCN_OK;
 }

@@ -294,10 +294,10 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     request.codes = to_real(model, codes, entries, &code_copy);
     request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
     status = BPCN_NO_MEMORY;
-    struct many many;
+    struct shards many;
     struct shard *shard = all_shards(memory, NULL, &many);
     if (shard && request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
-        status = many.count == 1 ? core_for(model)->energy(shard, NULL, &request) : many_energy(&many, &request);
+        status = many.count == 1 ? shard_ops_for(model)->energy(shard, NULL, &request) : shards_energy(&many, &request);
     free(shard);
     if (status == BPCN_OK)
         from_real(room, grad, entries);
@@ -348,15 +348,15 @@ bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t dra
     if (status != BPCN_OK)
         return status;
     size_t entries = n * shape_of(memory)->width[0];
-    struct many many;
+    struct shards many;
     struct shard *shard = all_shards(memory, NULL, &many);
     void *room, *rows = room_real(shape_of(memory), out, entries, &room);
     if (rows == NULL || shard == NULL)
         status = BPCN_NO_MEMORY;
     else if (many.count == 1)
-        status = core_for(shard->model)->sample(shard->model, n, draw, rows);
+        status = shard_ops_for(shard->model)->sample(shard->model, n, draw, rows);
     else
-        status = many_sample(&many, n, memory->contents.options.seed, draw, rows);
+        status = shards_sample(&many, n, memory->contents.options.seed, draw, rows);
     free(shard);
     if (status == BPCN_OK)
         from_real(room, out, entries);

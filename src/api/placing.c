@@ -11,16 +11,16 @@
 enum { DELETE_TRIES = 4 };             /* shards that a row is looked for in */
 static const double same_row = 1e-6; /* mean square difference of sketches up to which a row has the name of another */
 
-static struct view_row row_of(const struct edit *edit, const void *x, const unsigned char *known)
+static struct table_view_row row_of(const struct edit *edit, const void *x, const unsigned char *known)
 {
-    return (struct view_row){x, real_size(edit->memory->contents.shard[0]), known};
+    return (struct table_view_row){x, real_size(edit->memory->contents.shard[0]), known};
 }
 
 /* To this shard. */
 static bpcn_status find_write(struct edit *edit, const void *x, const unsigned char *known, size_t shard, int begin,
                               struct change *change, bpcn_write_row *row)
 {
-    struct editor *editor = editing_of(&edit->editing, shard, begin);
+    struct writer *editor = editing_of(&edit->editing, shard, begin);
     bpcn_status status = editor ? edit->editing.core->find_write(editor, x, known, NULL, change, row) : BPCN_NO_MEMORY;
     row->shard = change->shard = shard;
     change->begin = begin;
@@ -57,16 +57,16 @@ static bpcn_status find_views(struct edit *edit, const void *x, const unsigned c
                               bpcn_write_row *row)
 {
     const struct contents *contents = &edit->memory->contents;
-    struct view_row where = row_of(edit, x, known);
+    struct table_view_row where = row_of(edit, x, known);
     bpcn_status status = join_begin(contents, placed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
         struct change change;
         bpcn_write_row one;
-        status = find_write(edit, x, known, views_shard(&contents->views, v, &where), 0, &change, &one);
+        status = find_write(edit, x, known, table_views_shard(&contents->views, v, &where), 0, &change, &one);
         if (status != BPCN_OK)
             break;
         join(contents, &change, v, placed);
-        double log_share = views_log_share(&contents->views, contents->rows[change.shard], contents->writes);
+        double log_share = table_views_log_share(&contents->views, contents->rows[change.shard], contents->writes);
         placed->surprise += (one.energy - log_share) / (double)contents->views.count;
         if (v == 0) {
             *row = one;
@@ -120,7 +120,7 @@ void placed_name(const struct edit *edit, const char *name, struct placed *place
 
 static bpcn_status find_delete(struct edit *edit, const void *x, size_t shard, struct change *change)
 {
-    struct editor *editor = editing_of(&edit->editing, shard, 0);
+    struct writer *editor = editing_of(&edit->editing, shard, 0);
     bpcn_status status = editor ? edit->editing.core->find_delete(editor, x, change) : BPCN_NO_MEMORY;
     change->shard = shard;
     return status;
@@ -128,12 +128,12 @@ static bpcn_status find_delete(struct edit *edit, const void *x, size_t shard, s
 
 static bpcn_status find_holder(struct edit *edit, const void *x, struct change *change)
 {
-    struct many many;
+    struct shards many;
     struct shard *shard = all_shards(edit->memory, edit->team, &many);
     double *residual = alloc_zeroed(many.count, sizeof *residual);
     bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
     if (status == BPCN_OK && many.count > 1)
-        status = many_screen(&many, 1, x, NULL, residual);
+        status = shards_residuals(&many, 1, x, NULL, residual);
     bpcn_status found = status;
     for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
         size_t best = 0;
@@ -160,11 +160,11 @@ static uint64_t name_of(const struct contents *contents, const struct change *ch
 static bpcn_status find_in_views(struct edit *edit, const void *x, struct placed *placed)
 {
     const struct contents *contents = &edit->memory->contents;
-    struct view_row where = row_of(edit, x, NULL);
+    struct table_view_row where = row_of(edit, x, NULL);
     bpcn_status status = join_begin(contents, placed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
         struct change one;
-        status = find_delete(edit, x, views_shard(&contents->views, v, &where), &one);
+        status = find_delete(edit, x, table_views_shard(&contents->views, v, &where), &one);
         if (status == BPCN_OK)
             join(contents, &one, v, placed);
     }

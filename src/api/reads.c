@@ -3,19 +3,19 @@
 
 #include "alloc.h"
 #include "checks.h"
-#include "empty.h"
+#include "shards.h"
 #include "error.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct shard *all_shards(const bpcn_memory *m, struct team *team, struct many *many)
+struct shard *all_shards(const bpcn_memory *m, struct team *team, struct shards *many)
 {
     struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
     for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
         shard[k] = shard_of(m, k);
-    *many = (struct many){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL};
+    *many = (struct shards){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL};
     many->views = m->contents.views.count > 0 ? &m->contents.views : NULL;
     return shard;
 }
@@ -30,13 +30,13 @@ static void spread_variance(const struct read_request *request, size_t dim)
 
 bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct read_request *request)
 {
-    struct many many;
+    struct shards many;
     struct shard *shard = all_shards(m, team, &many);
     bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
     request->info = request->info != NULL ? request->info : own;
     bpcn_status status = shard && request->info ? BPCN_OK : BPCN_NO_MEMORY;
     if (status == BPCN_OK)
-        status = many.count == 1 ? core_for(shard->model)->read(shard, team, request) : many_read(&many, request);
+        status = many.count == 1 ? shard_ops_for(shard->model)->read(shard, team, request) : shards_read(&many, request);
     if (status == BPCN_OK && request->spread != NULL && many.views == NULL)
         spread_variance(request, m->contents.options.dim);
     free(shard);
@@ -47,7 +47,7 @@ bpcn_status read_shards(const bpcn_memory *m, struct team *team, struct read_req
 bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct read_request *request)
 {
     const struct contents *c = &m->contents;
-    struct many many;
+    struct shards many;
     size_t next;
     int begin;
     if (c->views.count > 0)
@@ -60,18 +60,18 @@ bpcn_status read_shards_and_next(const bpcn_memory *m, struct team *team, struct
     many.always = next;
     if (status == BPCN_OK && begin) {
         bpcn_options options = shard_options(&c->options, next);
-        empty.model = model_create(&options);
-        empty.prepared = empty.model ? core_for(empty.model)->prepare(empty.model) : NULL;
+        empty.model = shard_prior(&options);
+        empty.prepared = empty.model ? shard_ops_for(empty.model)->cache_create(empty.model) : NULL;
         memcpy(rows, c->rows, c->count * sizeof *rows);
         rows[c->count] = 1;
         shard[c->count] = empty;
-        many = (struct many){shard, c->count + 1, rows, team, c->count, NULL};
+        many = (struct shards){shard, c->count + 1, rows, team, c->count, NULL};
         status = empty.prepared ? BPCN_OK : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK)
-        status = many_read(&many, request);
+        status = shards_read(&many, request);
     if (empty.model != NULL)
-        core_for(empty.model)->unprepare(empty.prepared);
+        shard_ops_for(empty.model)->cache_free(empty.prepared);
     model_free(empty.model);
     free(shard);
     free(rows);
@@ -102,7 +102,7 @@ bpcn_status surprise_of(const bpcn_memory *m, struct team *team, const struct ch
                         double *surprise)
 {
     const struct contents *c = &m->contents;
-    struct many many;
+    struct shards many;
     bpcn_read_info info;
     struct read_request request = {
         .query = change->x, .known = change->known, .n = 1, .options = density_options(m), .info = &info};
@@ -123,7 +123,7 @@ bpcn_status surprise_of(const bpcn_memory *m, struct team *team, const struct ch
     many.always = many.count;
     many.rows = rows;
     if (status == BPCN_OK)
-        status = many_read(&many, &request);
+        status = shards_read(&many, &request);
     if (status == BPCN_OK) {
         double a = log(mine / (mine + others)) - energy, b = log(others / (mine + others)) + info.log_density;
         *surprise = -fmax(a, b) - log1p(exp(-fabs(a - b)));

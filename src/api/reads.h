@@ -3,10 +3,10 @@
 #define BPCN_READS_H
 
 #include "handle.h"
-#include "many.h"
+#include "shards.h"
 
 /* The shards of a memory as reads want them, and room for one more. NULL: out of memory; to be freed. */
-struct shard *all_shards(const bpcn_memory *memory, struct team *team, struct many *many);
+struct shard *all_shards(const bpcn_memory *memory, struct team *team, struct shards *many);
 
 /* In the one shard there is, or in the few that could have each row. */
 bpcn_status read_shards(const bpcn_memory *memory, struct team *team, struct read_request *request);

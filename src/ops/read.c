@@ -1,10 +1,10 @@
 /*
  * read (compiled per precision).
  *
- * The code is sought in each particle that could win, from its own top-down start; the best one is then polished
- * under the mixture. A query without a mask is taken as noisy, and the noise variance, unless given, is estimated
- * along the way from what the code leaves unexplained. What is not known is integrated out unless the paper's
- * objective is asked for: the residual and the log s_0 term run over the known entries.
+ * The code of a query is sought in each particle that could explain it best, from that particle's top-down start; the
+ * best code is then refined under the mixture. A query without a mask counts as noisy, and the noise variance, unless
+ * given, is estimated during the search from what the code leaves unexplained. Unknown entries are integrated out
+ * unless the paper's objective is asked for: the residual and the log s_0 term then run over the known entries.
  */
 #include "read.h"
 
@@ -17,33 +17,178 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FLIPS = 4, MOST_ITERATIONS = 400 };
-static const double worth_a_round = 0.05;                       /* nats that a round of flips gained, to try another */
-static const double sure_lead = 20, sure_lead_per_term = 0.002; /* nats of weight that decide which particle wins */
-static const double odd_share = 0.1; /* of the terms of an energy: squares beyond their number that make a row odd */
-static const double rough_tolerance = 1; /* nats: particles differ by more */
+enum { MOST_FLIP_ROUNDS = 4, POLISH_ITERATIONS = 400 };
+/* Nats that a round of flips must gain for another to follow. */
+static const double flip_gain = 0.05;
+/* How far behind the best, in nats, a particle may be and still be searched: a constant, and per term of the energy.
+   Larger: fewer wrong winners among particles, more searches. */
+static const double lead_nats = 20, lead_nats_per_term = 0.002;
+/* Share of an energy's terms by which its squares must exceed their expectation for a row to count as an outlier. */
+static const double outlier_share = 0.1;
+/* Tolerance, in nats, of a search that only tells which particle wins. */
+static const double rough_tolerance = 1;
 
-/* The search of one particle after the other. */
+/* Weights of the sensory variance and of the layers above it in BPCN_OBJECTIVE_RECALL. They balance cost against
+   error: docs/SOLVER.md has the measurements, scripts/choose-recall makes others. */
+#ifndef RECALL_SENSORY
+#define RECALL_SENSORY 0.1
+#define RECALL_UPPER 0.1
+#endif
+
+/* ---- the objective */
+
+static struct read_objective read_choose_objective(const struct model *model, struct prepared *prepared,
+                                                   const bpcn_read_options *options)
+{
+    struct read_objective objective = {1, the_density, density_tolerance(model)};
+    bpcn_objective chosen = options->objective;
+    if (chosen == BPCN_OBJECTIVE_DEFAULT)
+        chosen = model->options.minimizer == BPCN_ADAM ? BPCN_OBJECTIVE_PAPER : BPCN_OBJECTIVE_RECALL;
+    if (chosen == BPCN_OBJECTIVE_PAPER)
+        objective.integrated = 0;
+    if (chosen == BPCN_OBJECTIVE_RECALL && model->options.layers > 0) /* docs/MODEL.md, Reading */
+        objective = (struct read_objective){
+            1,
+            {RECALL_SENSORY, fmax(RECALL_UPPER, sqrt(prepared_share_written(prepared)))},
+            recall_tolerance(model)};
+    return objective;
+}
+
+/* ---- set-up */
+
+/* x = the queries, with 0 for unknown entries that are not finite. */
+static void read_take_queries(struct read *r)
+{
+    size_t dim = r->model->width[0], n = r->request->n;
+    const unsigned char *known = r->request->known;
+    memcpy(r->x, r->request->query, n * dim * sizeof *r->x);
+    for (size_t i = 0; known != NULL && i < n; i++) {
+        r->rows->known[i] = known + i * dim;
+        if (r->objective.integrated)
+            r->rows->count[i] = (double)known_entries(dim, known + i * dim);
+        for (size_t j = 0; j < dim; j++)
+            if (!known[i * dim + j] && !isfinite(r->x[i * dim + j]))
+                r->x[i * dim + j] = 0;
+    }
+    read_see_queries(r);
+}
+
+/* BPCN_NO_MEMORY or BPCN_OK; read_destroy in any case. */
+static bpcn_status read_init(struct read *r, const struct shard *shard, struct team *team,
+                             const struct read_request *request)
+{
+    const struct model *model = shard->model;
+    size_t particles = model->options.particles, n = request->n, dim = model->width[0];
+    *r = (struct read){.shard = shard, .model = model, .team = team, .request = request};
+    r->objective = read_choose_objective(model, shard->prepared, &request->options);
+    r->rows = rows_create(model, n, request->known != NULL, team);
+    r->weights = alloc_zeroed(particles, sizeof *r->weights);
+    r->x = alloc_zeroed(n, dim * sizeof *r->x);
+    r->codes = alloc_zeroed(n, model->code_dim * sizeof *r->codes);
+    r->outcome = alloc_zeroed(n, sizeof *r->outcome);
+    r->particle = alloc_zeroed(2 * n, sizeof *r->particle);
+    r->decided = alloc_zeroed(n, 1);
+    r->log_density = alloc_zeroed(2 * n, sizeof *r->log_density);
+    r->series = r->rows ? alloc_zeroed(r->rows->lanes, dim * sizeof *r->series) : NULL;
+    r->share = r->rows ? alloc_zeroed(r->rows->lanes * BATCH * particles, sizeof *r->share) : NULL;
+    r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
+    r->predictions = alloc_zeroed(particles + 2, dim * sizeof *r->predictions);
+    if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided ||
+        !r->log_density || !r->series || !r->share || !r->fits || !r->predictions)
+        return BPCN_NO_MEMORY;
+    r->rows->trace = request->options.trace;
+    r->rows->trace_room = request->options.trace_room;
+    r->answers = request->answers;
+    r->list = r->particle + n;
+    r->pattern = r->log_density + n;
+    r->blend = r->predictions + particles * dim;
+    r->before = r->blend + dim;
+    r->density = (struct energy){.model = model, .weighing = &the_density, .weights = r->weights};
+    r->search_energy = r->density;
+    r->search_energy.weighing = &r->objective.weighing;
+    read_take_queries(r);
+    return BPCN_OK;
+}
+
+static void read_destroy(struct read *r)
+{
+    rows_free(r->rows);
+    free(r->weights);
+    free(r->x);
+    free(r->codes);
+    free(r->outcome);
+    free(r->particle);
+    free(r->decided);
+    free(r->log_density);
+    free(r->series);
+    free(r->share);
+    free(r->fits);
+    free(r->predictions);
+}
+
+void read_see_queries(struct read *r)
+{
+    for (size_t i = 0; i < r->request->n; i++)
+        r->rows->x0[i] = r->x + i * r->model->width[0];
+}
+
+void read_see_answers(struct read *r)
+{
+    for (size_t i = 0; i < r->request->n; i++)
+        r->rows->x0[i] = r->answers + i * r->model->width[0];
+}
+
+bpcn_status read_load_weights(struct read *r)
+{
+    for (size_t k = 0; k < r->model->options.particles; k++) {
+        r->weights[k] = prepared_weights(r->shard->prepared, k);
+        if (r->weights[k] == NULL)
+            return BPCN_NO_MEMORY;
+    }
+    return BPCN_OK;
+}
+
+bpcn_status read_energy(const struct shard *shard, struct team *team, const struct energy_request *request)
+{
+    struct read r;
+    struct read_request read = {
+        .query = request->x, .known = request->known, .n = request->n, .options = request->options};
+    size_t code = shard->model->code_dim, dim = shard->model->width[0];
+    bpcn_status status = read_init(&r, shard, team, &read);
+    struct workspace *work = workspace_create(shard->model, 1, request->grad_x != NULL, NULL);
+    if (status == BPCN_OK && work == NULL)
+        status = BPCN_NO_MEMORY;
+    r.search_energy.weights = NULL; /* rows one by one do not pay for them */
+    double noise = r.objective.integrated ? fmax(0, request->options.noise) : 0, extra = noise * noise;
+    for (size_t i = 0; status == BPCN_OK && i < request->n; i++) {
+        struct batch batch = {.n = 1,
+                              .x0 = r.rows->x0 + i,
+                              .known = request->known ? r.rows->known + i : NULL,
+                              .count = r.rows->count + i,
+                              .extra = &extra,
+                              .h = (const real *)request->codes + i * code};
+        mixture_evaluate(&r.search_energy, &batch, work, &request->energy[i],
+                         request->grad ? (real *)request->grad + i * code : NULL,
+                         request->grad_x ? (real *)request->grad_x + i * dim : NULL, NULL);
+    }
+    workspace_free(work);
+    read_destroy(&r);
+    return status;
+}
+
+/* ---- the search of one particle after the other */
+
 struct search {
-    struct reading *r;
+    struct read *r;
     struct masks masks;      /* what the rows know */
     double given;            /* noise variance of the known entries */
-    int estimate;            /* their noise is to be estimated */
-    size_t *subset;          /* [n]: rows at hand */
-    real *points;            /* [n x code_dim] */
+    int estimate;            /* 1: their noise is estimated */
+    size_t *subset;          /* [n]: rows being searched */
+    real *points;            /* [n x code_dim]: their codes */
     struct outcome *outcome; /* [n] */
-    double *extra;           /* [n]: of the best so far */
-    struct fit *fit;         /* [n x (layers + 1)]: likewise */
-    double *allowance;       /* [n]: how far behind, in nats, another particle's weight may be for it to win */
-};
-
-/* One particle, as it is searched. */
-struct place {
-    size_t k;
-    struct energy energy;
-    struct curvature curvature;
-    struct ground ground;
-    struct aim aim;
+    double *extra;           /* [n]: noise variance of the best code so far */
+    struct fit *fit;         /* [n x (layers + 1)]: its fit */
+    double *allowance;       /* [n]: nats by which another particle's weight may be behind for it to win */
 };
 
 static void search_free(struct search *s)
@@ -66,30 +211,19 @@ static int search_create(struct search *s, size_t n, size_t code, size_t layers)
     return s->subset && s->points && s->outcome && s->extra && s->fit ? 0 : -1;
 }
 
-/* ---- a particle made ready */
-
-/* Where unknown entries count too (the paper's objective), all of them do. */
-static struct masks masks_of(const struct reading *r)
-{
-    struct masks m = masks_of_rows(r->model->width[0], r->request->n, r->request->known);
-    m.share = r->objective.integrated ? m.share : 1;
-    return m;
-}
-
-/* The observations in terms of the particle's inner products; out of memory for that, it goes without. */
-static void take_aim(struct reading *r, struct place *p)
-{
-    const struct layer *layer = &p->energy.particle->layer[0];
-    aim_free(&p->aim);
-    p->energy.aim = NULL;
-    if (p->ground.gram != NULL && aim_create(&p->aim, p->ground.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
-        p->energy.aim = &p->aim;
-}
+/* The particle that is searched, with what the cache holds of it. */
+struct place {
+    size_t k;
+    struct energy energy;
+    struct curvature curvature;
+    struct ground ground;
+    struct aim aim;
+};
 
 static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
 {
-    struct reading *r = s->r;
-    *p = (struct place){.k = k, .energy = r->mixture};
+    struct read *r = s->r;
+    *p = (struct place){.k = k, .energy = r->search_energy};
     bpcn_status status =
         prepared_enter(r->shard->prepared, k, s->masks, r->request->n, &r->objective.weighing, r->team, &p->ground);
     if (status != BPCN_OK)
@@ -97,7 +231,9 @@ static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
     r->weights[k] = p->ground.weights;
     p->energy.particle = &r->model->particles[k];
     p->curvature = (struct curvature){p->ground.norms, p->ground.preconditioner};
-    take_aim(r, p);
+    const struct layer *layer = &p->energy.particle->layer[0];
+    if (p->ground.gram != NULL && aim_create(&p->aim, p->ground.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
+        p->energy.aim = &p->aim; /* without memory for it the search is slower */
     return BPCN_OK;
 }
 
@@ -109,50 +245,33 @@ static void place_leave(struct search *s, struct place *p)
 
 /* ---- schedules */
 
-static struct schedule polishing(const struct reading *r)
+static struct schedule search_polishing(const struct read *r)
 {
-    return (struct schedule){.last = {MOST_ITERATIONS, r->objective.tolerance}};
+    return (struct schedule){.last = {POLISH_ITERATIONS, r->objective.tolerance}};
 }
 
-static struct schedule annealing(const struct search *s)
+static struct schedule search_annealing(const struct search *s)
 {
-    struct schedule schedule = polishing(s->r);
+    struct schedule schedule = search_polishing(s->r);
     schedule.steps = read_steps(s->r->model->options.activation);
     schedule.given = s->given;
     return schedule;
 }
 
-static struct schedule estimating(const struct search *s)
+static struct schedule search_estimating(const struct search *s)
 {
-    struct schedule schedule = polishing(s->r);
+    struct schedule schedule = search_polishing(s->r);
     schedule.steps = noisy_steps();
     schedule.estimate = 1;
     return schedule;
 }
 
-static struct schedule flipping(const struct search *s)
-{
-    struct schedule schedule = annealing(s);
-    schedule.steps = flip_steps(s->r->model->options.activation);
-    return schedule;
-}
+/* ---- rows in one particle */
 
-/* ---- one particle */
-
-/* Every row starts from the same code. */
-static void start_rows(struct search *s, const struct particle *particle, size_t rows)
+/* Keeps the code that particle k found for row number `at` of the subset if it beats the best so far. */
+static void search_keep_better(struct search *s, size_t at, size_t k, int first)
 {
-    const struct model *m = s->r->model;
-    size_t code = m->code_dim;
-    start_top_down(m, particle, first_leak(m->options.activation), s->r->rows->lane[0].work, s->points);
-    for (size_t i = 1; i < rows; i++)
-        memcpy(s->points + i * code, s->points, code * sizeof *s->points);
-}
-
-/* Keeps what particle k found for row number `at` of the subset if it beats the best so far. */
-static void keep_better(struct search *s, size_t at, size_t k, int first)
-{
-    struct reading *r = s->r;
+    struct read *r = s->r;
     size_t i = s->subset[at], code = r->model->code_dim, layers = r->model->options.layers + 1;
     const double *log_w = r->model->log_weights;
     double mine = log_w[k] - s->outcome[at].energy;
@@ -167,30 +286,33 @@ static void keep_better(struct search *s, size_t at, size_t k, int first)
     r->outcome[i].evaluations = evaluations;
 }
 
-/* Minimises the rows of the subset in the particle, all from its start, and keeps what is better. */
-static bpcn_status attempt(struct search *s, const struct place *p, const struct schedule *schedule, size_t rows,
-                           int first)
+/* Minimises the rows of the subset in the particle, all from its top-down start, and keeps what is better. */
+static bpcn_status search_attempt(struct search *s, const struct place *p, const struct schedule *schedule, size_t rows,
+                                  int first)
 {
-    struct reading *r = s->r;
+    struct read *r = s->r;
+    const struct model *m = r->model;
     if (rows == 0)
         return BPCN_OK;
-    start_rows(s, p->energy.particle, rows);
+    start_top_down(m, p->energy.particle, first_leak(m->options.activation), r->rows->lane[0].work, s->points);
+    for (size_t i = 1; i < rows; i++)
+        memcpy(s->points + i * m->code_dim, s->points, m->code_dim * sizeof *s->points);
     bpcn_status status = infer(r->rows, &p->energy, &p->curvature, schedule, rows, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
         size_t i = s->subset[at];
         if (schedule->rival != NULL && (r->rows->extra[i] > s->given || r->rows->leak[i] > 0))
-            r->outcome[i].evaluations += s->outcome[at].evaluations; /* given up on the way */
+            r->outcome[i].evaluations += s->outcome[at].evaluations; /* the search gave the row up */
         else
-            keep_better(s, at, p->k, first);
+            search_keep_better(s, at, p->k, first);
     }
     return status;
 }
 
-/* s->points = the codes of the rows of the subset with units flipped; leaves in the subset the rows
-   that have any and returns how many. */
-static size_t flip_rows(struct search *s, const struct place *p, size_t rows)
+/* s->points = the codes of the rows of the subset with units flipped. Leaves the rows in the subset that have any, and
+   returns how many. */
+static size_t search_flip_rows(struct search *s, const struct place *p, size_t rows)
 {
-    struct reading *r = s->r;
+    struct read *r = s->r;
     const struct lane *lane = &r->rows->lane[0];
     size_t code = r->model->code_dim, layers = r->model->options.layers + 1, most = lane->work->rows, flipped = 0, n;
     double energy[BATCH];
@@ -213,112 +335,102 @@ static size_t flip_rows(struct search *s, const struct place *p, size_t rows)
     return flipped;
 }
 
-/* Flips units of the codes that the particle has found and minimises from there, for as long as that
-   helps. */
-static bpcn_status flip(struct search *s, const struct place *p, size_t rows)
+/* Flips units of the codes that the particle has found and minimises again, as long as that helps. */
+static bpcn_status search_flip(struct search *s, const struct place *p, size_t rows)
 {
-    struct reading *r = s->r;
-    struct schedule schedule = flipping(s);
+    struct read *r = s->r;
+    struct schedule schedule = search_annealing(s);
+    schedule.steps = flip_steps(r->model->options.activation);
     bpcn_status status = BPCN_OK;
     size_t left = 0;
     for (size_t at = 0; at < rows; at++)
         if (r->particle[s->subset[at]] == p->k)
             s->subset[left++] = s->subset[at];
-    for (int round = 0; status == BPCN_OK && left > 0 && round < MOST_FLIPS; round++) {
-        size_t flipped = flip_rows(s, p, left);
+    for (int round = 0; status == BPCN_OK && left > 0 && round < MOST_FLIP_ROUNDS; round++) {
+        size_t flipped = search_flip_rows(s, p, left);
         left = 0;
         if (flipped > 0)
             status = infer(r->rows, &p->energy, &p->curvature, &schedule, flipped, s->subset, s->points, s->outcome);
         for (size_t at = 0; status == BPCN_OK && at < flipped; at++) {
             size_t i = s->subset[at];
             double before = r->outcome[i].energy;
-            keep_better(s, at, p->k, 0);
-            if (r->outcome[i].energy < before - worth_a_round)
+            search_keep_better(s, at, p->k, 0);
+            if (r->outcome[i].energy < before - flip_gain)
                 s->subset[left++] = i;
         }
     }
     return status;
 }
 
-/* Whether a row should be sought a second time: where the estimate of the noise may have stopped
-   at a local optimum; or where the annealing has led to a code that the particle knows little
-   about, as it does not for things that were written. */
-static int wants_second(const struct search *s, size_t i)
+/* A second search from another side, for the rows that may be at a local optimum: those whose noise estimate is above
+   0 are searched without noise; those whose annealing ended where the particle knows little (s_0 is large), which
+   written rows do not, are searched straight from the start. The likelier code is kept. */
+static bpcn_status search_again(struct search *s, const struct place *p, size_t rows)
 {
-    const struct rows *rows = s->r->rows;
-    return s->estimate ? rows->extra[i] > 0 : fit_of(rows, i)->variance > 4 * noise_variance(rows->model, 0);
-}
-
-/* An estimate is tried against no noise at all, annealing against going straight from the start.
-   The likelier code is kept. */
-static bpcn_status second_attempt(struct search *s, const struct place *p, size_t rows)
-{
-    struct schedule schedule = s->estimate ? annealing(s) : polishing(s->r);
+    struct schedule schedule = s->estimate ? search_annealing(s) : search_polishing(s->r);
+    const struct rows *all = s->r->rows;
     size_t again = 0;
-    for (size_t at = 0; at < rows; at++)
-        if (wants_second(s, s->subset[at]))
-            s->subset[again++] = s->subset[at];
+    for (size_t at = 0; at < rows; at++) {
+        size_t i = s->subset[at];
+        if (s->estimate ? all->extra[i] > 0 : fit_of(all, i)->variance > 4 * noise_variance(all->model, 0))
+            s->subset[again++] = i;
+    }
     if (s->estimate)
         schedule.rival = s->extra;
-    return attempt(s, p, &schedule, again, 0);
+    return search_attempt(s, p, &schedule, again, 0);
 }
 
-/* The rows of the subset in one particle: all that is done to find the best code there; or only roughly, which tells
-   whether it wins. */
-static bpcn_status search_place(struct search *s, const struct place *p, size_t rows, int first, int rough)
+/* The rows of the subset in one particle; `rough`: only as well as tells whether it wins. */
+static bpcn_status search_particle(struct search *s, const struct place *p, size_t rows, int first, int rough)
 {
-    struct schedule schedule = s->estimate ? estimating(s) : annealing(s);
+    struct schedule schedule = s->estimate ? search_estimating(s) : search_annealing(s);
     schedule.tolerance = rough ? rough_tolerance : 0;
-    bpcn_status status = attempt(s, p, &schedule, rows, first);
+    bpcn_status status = search_attempt(s, p, &schedule, rows, first);
     if (status != BPCN_OK || rough)
         return status;
     int flips = !s->estimate && activation_of(s->r->model->options.activation)->kinked && s->r->model->code_dim > 0;
-    return flips ? flip(s, p, rows) : second_attempt(s, p, rows);
+    return flips ? search_flip(s, p, rows) : search_again(s, p, rows);
 }
 
 /* ---- the particles */
 
-/* By how much the squares of a layer exceed their number of terms, in units of their variance: what the particle makes
-   nothing of. */
-static double excess(double squares, double variance, double count)
+/* Particles were written the same rows, so the energy of a row differs between them by some nats; but for a row that
+   is unlike all of those it may differ by any amount. */
+static void search_set_allowance(struct search *s)
 {
-    return fmax(0, squares / variance - count);
-}
-
-/* Particles were written the same things, so what a row costs them differs by some nats at most; unless it is nothing
-   like those, when it may differ by any amount. */
-static void allow(struct search *s)
-{
-    const struct reading *r = s->r;
+    const struct read *r = s->r;
     const struct model *m = r->model;
     for (size_t i = 0; i < r->request->n; i++) {
         const struct fit *fit = s->fit + i * (m->options.layers + 1);
         double count = r->rows->count[i], terms = count + (double)m->code_dim;
-        double odd = excess(fit[0].squares, r->objective.weighing.sensory * fit[0].variance + s->extra[i], count);
+        /* by how much each layer's squares, in units of their variance, exceed their number */
+        double excess =
+            fmax(0, fit[0].squares / (r->objective.weighing.sensory * fit[0].variance + s->extra[i]) - count);
         for (size_t l = 1; l <= m->options.layers; l++)
-            odd += excess(fit[l].squares, fit[l].variance, (double)m->width[l]);
-        s->allowance[i] = odd > odd_share * terms ? INFINITY : sure_lead + sure_lead_per_term * terms;
+            excess += fmax(0, fit[l].squares / fit[l].variance - (double)m->width[l]);
+        s->allowance[i] = excess > outlier_share * terms ? INFINITY : lead_nats + lead_nats_per_term * terms;
     }
 }
 
-/* The rows that particle k could win: the odd ones, or the others. */
-static size_t could_win(struct search *s, size_t k, int odd)
+/* Fills the subset with the rows that particle k could win: the outliers, or the others. */
+static size_t search_could_win(struct search *s, size_t k, int outliers)
 {
     const struct model *m = s->r->model;
     double behind = m->log_weights[model_heaviest(m)] - m->log_weights[k];
     size_t rows = 0;
     for (size_t i = 0; i < s->r->request->n; i++)
-        if (behind <= s->allowance[i] && isinf(s->allowance[i]) == odd)
+        if (behind <= s->allowance[i] && isinf(s->allowance[i]) == outliers)
             s->subset[rows++] = i;
     return rows;
 }
 
-/* From the present codes, with the noise as found: under the mixture, or in one particle. */
-static bpcn_status polish_rows(struct search *s, const struct energy *energy, const struct curvature *curvature,
-                               size_t rows)
+/* Minimises the rows of the subset from their present codes, with their noise as it was found: under the mixture, or
+   in one particle. */
+static bpcn_status search_polish(struct search *s, const struct energy *energy, const struct curvature *curvature,
+                                 size_t rows)
 {
-    struct reading *r = s->r;
-    struct schedule schedule = polishing(r);
+    struct read *r = s->r;
+    struct schedule schedule = search_polishing(r);
     size_t code = r->model->code_dim;
     if (rows == 0)
         return BPCN_OK;
@@ -334,39 +446,6 @@ static bpcn_status polish_rows(struct search *s, const struct energy *energy, co
     return status;
 }
 
-/* Rows that particle k has won, roughly so far. */
-static bpcn_status polish_won(struct search *s, const struct place *p)
-{
-    struct rows *rows = s->r->rows;
-    size_t won = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        if (s->r->particle[i] == p->k) {
-            rows->extra[i] = s->extra[i];
-            rows->leak[i] = 0;
-            s->subset[won++] = i;
-        }
-    return polish_rows(s, &p->energy, &p->curvature, won);
-}
-
-/* Another particle than the heaviest. Ordinary rows are searched roughly, which tells whether it wins, and exactly
-   where it does; odd ones as thoroughly as in the heaviest, because there a rough end tells little. */
-static bpcn_status search_other(struct search *s, size_t k)
-{
-    struct place p = {0};
-    size_t ordinary = could_win(s, k, 0), odd = could_win(s, k, 1);
-    if (ordinary + odd == 0)
-        return BPCN_OK;
-    bpcn_status status = place_enter(s, k, &p);
-    if (status == BPCN_OK)
-        status = search_place(s, &p, could_win(s, k, 1), 0, 0);
-    if (status == BPCN_OK)
-        status = search_place(s, &p, could_win(s, k, 0), 0, 1);
-    if (status == BPCN_OK)
-        status = polish_won(s, &p);
-    place_leave(s, &p);
-    return status;
-}
-
 static bpcn_status search_heaviest(struct search *s, size_t k)
 {
     struct place p = {0};
@@ -374,48 +453,72 @@ static bpcn_status search_heaviest(struct search *s, size_t k)
     bpcn_status status = place_enter(s, k, &p);
     memcpy(s->subset, s->r->rows->all, n * sizeof *s->subset);
     if (status == BPCN_OK)
-        status = search_place(s, &p, n, 1, 0);
+        status = search_particle(s, &p, n, 1, 0);
+    place_leave(s, &p);
+    return status;
+}
+
+/* Any other particle. Ordinary rows are searched roughly and polished where it wins; outliers as thoroughly as in the
+   heaviest particle, because a rough search tells little about them. */
+static bpcn_status search_other(struct search *s, size_t k)
+{
+    struct place p = {0};
+    struct rows *rows = s->r->rows;
+    size_t ordinary = search_could_win(s, k, 0), outliers = search_could_win(s, k, 1), won = 0;
+    if (ordinary + outliers == 0)
+        return BPCN_OK;
+    bpcn_status status = place_enter(s, k, &p);
+    if (status == BPCN_OK)
+        status = search_particle(s, &p, search_could_win(s, k, 1), 0, 0);
+    if (status == BPCN_OK)
+        status = search_particle(s, &p, search_could_win(s, k, 0), 0, 1);
+    for (size_t i = 0; status == BPCN_OK && i < rows->n; i++)
+        if (s->r->particle[i] == k) {
+            rows->extra[i] = s->extra[i];
+            rows->leak[i] = 0;
+            s->subset[won++] = i;
+        }
+    if (status == BPCN_OK)
+        status = search_polish(s, &p.energy, &p.curvature, won);
     place_leave(s, &p);
     return status;
 }
 
 /* Under the mixture, the rows that no particle decides alone. */
-static bpcn_status polish_undecided(struct search *s)
+static bpcn_status search_polish_undecided(struct search *s)
 {
     size_t rows = 0;
     for (size_t i = 0; i < s->r->request->n; i++)
         if (!s->r->decided[i])
             s->subset[rows++] = i;
-    return polish_rows(s, &s->r->mixture, NULL, rows);
+    return search_polish(s, &s->r->search_energy, NULL, rows);
 }
 
 /* The codes of all rows: in the heaviest particle, in the others, then under the mixture. */
 static bpcn_status search_all(struct search *s)
 {
-    struct reading *r = s->r;
+    struct read *r = s->r;
     size_t first = model_heaviest(r->model);
     bpcn_status status = search_heaviest(s, first);
     if (status == BPCN_OK)
-        allow(s);
+        search_set_allowance(s);
     for (size_t k = 0; status == BPCN_OK && k < r->model->options.particles; k++)
         if (k != first)
             status = search_other(s, k);
     if (status == BPCN_OK && r->model->options.particles > 1 && r->request->n > 1)
-        status = ready_mixture(r); /* a lone row is swept over what is not ready */
+        status = read_load_weights(r); /* for a single row they do not pay */
     if (status != BPCN_OK)
         return status;
     memcpy(r->rows->extra, s->extra, r->request->n * sizeof *s->extra);
     memset(r->rows->leak, 0, r->request->n * sizeof *r->rows->leak);
-    size_t settled = settle(r, &r->mixture);
+    size_t evaluations = answer_decide(r, &r->search_energy);
     for (size_t i = 0; i < r->request->n; i++)
-        r->outcome[i].evaluations += settled;
-    return polish_undecided(s);
+        r->outcome[i].evaluations += evaluations;
+    return search_polish_undecided(s);
 }
 
-/* ---- the paper's rounds with our minimiser */
-
-/* All rows again, in the particles that decide them. */
-static bpcn_status polish_all(struct search *s)
+/* All rows again from their codes, in the particles that decide them. */
+static bpcn_status search_polish_all(struct search *s)
 {
     bpcn_status status = BPCN_OK;
     for (size_t k = 0; status == BPCN_OK && k < s->r->model->options.particles; k++) {
@@ -428,16 +531,16 @@ static bpcn_status polish_all(struct search *s)
             continue;
         status = place_enter(s, k, &p);
         if (status == BPCN_OK)
-            status = polish_rows(s, &p.energy, &p.curvature, rows);
+            status = search_polish(s, &p.energy, &p.curvature, rows);
         place_leave(s, &p);
     }
-    return status == BPCN_OK ? polish_undecided(s) : status;
+    return status == BPCN_OK ? search_polish_undecided(s) : status;
 }
 
-/* Best code, best observation, until neither moves. */
-static bpcn_status iterate_modes(struct search *s)
+/* The paper's rounds with our minimiser: best code, best observation, until no entry moves by more than 1e-4. */
+static bpcn_status search_rounds(struct search *s)
 {
-    struct reading *r = s->r;
+    struct read *r = s->r;
     size_t entries = r->request->n * r->model->width[0];
     real *before = alloc_zeroed(entries, sizeof *before);
     bpcn_status status = before ? BPCN_OK : BPCN_NO_MEMORY;
@@ -445,14 +548,14 @@ static bpcn_status iterate_modes(struct search *s)
         memcpy(before, r->x, entries * sizeof *before);
     for (size_t round = 1; status == BPCN_OK && round < r->model->options.rounds; round++) {
         double moved = 0;
-        answer(r, 1);
-        look_at_answers(r);
+        answer_fill(r, 1);
+        read_see_answers(r);
         for (size_t j = 0; j < entries; j++)
             moved = fmax(moved, fabs((double)(r->answers[j] - before[j])));
         if (moved <= 1e-4)
             break;
         memcpy(before, r->answers, entries * sizeof *before);
-        status = polish_all(s);
+        status = search_polish_all(s);
     }
     free(before);
     return status;
@@ -460,51 +563,47 @@ static bpcn_status iterate_modes(struct search *s)
 
 /* ---- the read */
 
-/* Energies of rows that one particle decides, as those of the mixture: with its weight. */
-static void count_weights(struct reading *r)
-{
-    for (size_t i = 0; i < r->request->n; i++)
-        if (r->decided[i])
-            r->outcome[i].energy -= r->model->log_weights[r->particle[i]];
-}
-
-static bpcn_status our_read(struct reading *r)
+static bpcn_status read_search(struct read *r)
 {
     const bpcn_read_options *o = &r->request->options;
     int integrated = r->objective.integrated, masked = r->request->known != NULL;
     int kinked = activation_of(r->model->options.activation)->kinked;
-    struct search s = {.r = r, .masks = masks_of(r), .given = integrated && o->noise > 0 ? o->noise * o->noise : 0};
+    struct search s = {.r = r, .given = integrated && o->noise > 0 ? o->noise * o->noise : 0};
+    s.masks = masks_of_rows(r->model->width[0], r->request->n, r->request->known);
+    if (!integrated)
+        s.masks.share = 1; /* the paper's objective counts unknown entries too */
     s.estimate = integrated && o->noise < 0 && !(masked && kinked);
     bpcn_status status = BPCN_NO_MEMORY;
     if (search_create(&s, r->request->n, r->model->code_dim, r->model->options.layers) == 0)
         status = search_all(&s);
     if (status == BPCN_OK && !integrated && !masked && r->answers != NULL)
-        status = iterate_modes(&s);
-    if (status == BPCN_OK)
-        count_weights(r);
+        status = search_rounds(&s);
+    for (size_t i = 0; status == BPCN_OK && i < r->request->n; i++)
+        if (r->decided[i]) /* its energy becomes that of the mixture */
+            r->outcome[i].energy -= r->model->log_weights[r->particle[i]];
     search_free(&s);
     return status;
 }
 
 bpcn_status read_rows(const struct shard *shard, struct team *team, const struct read_request *request)
 {
-    struct reading r;
+    struct read r;
     const struct model *model = shard->model;
     int adam = model->options.minimizer == BPCN_ADAM;
-    bpcn_status status = reading_create(&r, shard, team, request);
+    bpcn_status status = read_init(&r, shard, team, request);
     if (status == BPCN_OK)
-        status = adam ? paper_read(&r) : our_read(&r);
+        status = adam ? read_paper(&r) : read_search(&r);
     for (size_t i = 0; status == BPCN_OK && i < request->n; i++)
         if (!isfinite(r.outcome[i].energy))
             status = BPCN_NUMERIC;
     if (status == BPCN_OK && !adam)
-        settle(&r, &r.density);
+        answer_decide(&r, &r.density);
     if (status == BPCN_OK && !adam && r.answers != NULL)
-        answer(&r, request->known == NULL || (r.objective.integrated && request->options.noise > 0));
+        answer_fill(&r, request->known == NULL || (r.objective.integrated && request->options.noise > 0));
     if (status == BPCN_OK && request->codes != NULL)
         memcpy(request->codes, r.codes, request->n * model->code_dim * sizeof *r.codes);
     if (status == BPCN_OK && request->info != NULL)
-        report(&r);
-    reading_free(&r);
+        answer_report(&r);
+    read_destroy(&r);
     return status;
 }

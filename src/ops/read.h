@@ -1,70 +1,73 @@
-/* A read on its way: read.c is on top, and decides what is searched; paper.c reads as the paper does; answer.c makes
-   answers and reports of codes. */
+/* A read in progress: read.c decides what is minimised and searches, read_paper.c reads as the paper does, answer.c
+   turns codes into answers and reports. */
 #ifndef BPCN_READ_H
 #define BPCN_READ_H
 
-#include "core.h"
-#include "objective.h"
+#include "infer.h"
+#include "prepared.h"
+#include "shard.h"
 
-struct reading {
+/* What a read minimises; see bpcn_objective. */
+struct read_objective {
+    int integrated;           /* 1: unknown entries are integrated out, and the known ones may be noisy. 0: unknown
+                                 entries are maximised over, and an auto-associative read goes in rounds */
+    struct weighing weighing; /* of the energy that is searched; reports give the density in any case */
+    double tolerance;         /* of the search, in nats */
+};
+
+struct read {
     const struct shard *shard;
     const struct model *model;
     struct team *team;
     const struct read_request *request;
     struct read_objective objective;
     struct rows *rows;
-    const struct weights **weights; /* [particles]: NULL until wanted */
-    struct energy mixture, density; /* of all particles: as searched, and the density itself */
-    real *x;                        /* [n x dim]: the queries, with 0 where an unknown entry is no number */
-    real *answers;                  /* [n x dim] or NULL: the request's */
-    real *codes;                    /* [n x code_dim] */
-    struct outcome *outcome;        /* [n]: energy and convergence of the codes; evaluations in all */
-    size_t *particle;               /* [n]: which one answers */
-    unsigned char *decided;         /* [n]: no other particle has a say in the answer */
-    double *log_density;            /* [n]: of the query and the code, for the report */
-    double *pattern;                /* [n]: likewise, of what the code leaves of a query said to be noisy */
-    double *series;                 /* [lanes x dim]: what is left of one row */
-    double *share;                  /* [lanes x BATCH x particles]: responsibilities */
-    struct fit *fits;               /* [particles x (layers + 1)]: of one row */
-    size_t *list;                   /* [n]: rows at hand */
-    real *predictions;              /* [particles x dim]: of one row */
-    real *blend, *before;           /* [dim]: their weighted mean, and the answer before it */
+    const struct weights **weights;        /* [particles]: NULL until a search needs them */
+    struct energy search_energy, density;  /* of the mixture: with the objective's weighing, and the density itself */
+    real *x;                               /* [n x dim]: the queries, with 0 for unknown entries that are not finite */
+    real *answers;                         /* [n x dim] or NULL: the request's */
+    real *codes;                           /* [n x code_dim] */
+    struct outcome *outcome;               /* [n]: energy and convergence of the codes; evaluations in all */
+    size_t *particle;                      /* [n]: which one answers */
+    unsigned char *decided;                /* [n]: no other particle has a share in the answer */
+    double *log_density;                   /* [n]: of the query and the code */
+    double *pattern;                       /* [n]: see struct evidence */
+    double *series;                        /* [lanes x dim]: residuals of one row */
+    double *share;                         /* [lanes x BATCH x particles]: responsibilities */
+    struct fit *fits;                      /* [particles x (layers + 1)]: of one row */
+    size_t *list;                          /* [n]: rows of one batch of work */
+    real *predictions;                     /* [particles x dim]: of one row */
+    real *blend, *before;                  /* [dim]: their weighted mean, and the answer of the round before */
 };
 
-/* As in struct core. */
+/* As in struct shard_ops. */
 bpcn_status read_rows(const struct shard *shard, struct team *team, const struct read_request *request);
 bpcn_status read_energy(const struct shard *shard, struct team *team, const struct energy_request *request);
-bpcn_status sample(const struct model *model, size_t n, uint64_t draw, void *out);
 
-/* ---- reading.c: what every way of reading shares */
+/* ---- read.c: what both ways of reading share */
 
-/* BPCN_NO_MEMORY, or OK; reading_free in any case. */
-bpcn_status reading_create(struct reading *r, const struct shard *shard, struct team *team,
-                           const struct read_request *request);
-void reading_free(struct reading *r);
+/* The search sees the queries, or the answers so far. */
+void read_see_queries(struct read *r);
+void read_see_answers(struct read *r);
 
-/* The rows are the queries, or what was answered so far. */
-void look_at_queries(struct reading *r);
-void look_at_answers(struct reading *r);
+/* Fills r->weights for all particles. */
+bpcn_status read_load_weights(struct read *r);
 
-/* Makes every particle's panels ready. */
-bpcn_status ready_mixture(struct reading *r);
+/* ---- read_paper.c: fills codes, answers and outcome */
+bpcn_status read_paper(struct read *r);
 
 /* ---- answer.c */
 
-/* Marks the rows as decided in which, at their codes and under this energy of the mixture, no other particle has a
-   share above rounding; of an answer, which is nearer to the particle's prediction than the query was, that is truer
-   still. Returns how many evaluations of one particle a row has cost. */
-size_t settle(struct reading *r, const struct energy *energy);
+/* Marks the rows in which, at their codes and under this energy, every particle but one has a share below rounding.
+   (The answer is nearer to that particle's prediction than the query, so it holds for the answer too.) Returns how
+   many evaluations of one particle each row has cost. */
+size_t answer_decide(struct read *r, const struct energy *energy);
 
-/* The answers become the most probable observations given the codes. Entries that the mask says are known stay those
-   of the query, unless `all` is set. */
-void answer(struct reading *r, int all);
+/* The answers become the most probable observations given the codes. Known entries stay those of the query unless
+   `all` is set. */
+void answer_fill(struct read *r, int all);
 
-/* Fills the request's info from codes, outcome and the queries. */
-void report(struct reading *r);
-
-/* ---- paper.c: fills codes, answers and outcome */
-bpcn_status paper_read(struct reading *r);
+/* Fills the request's info from codes, outcome and queries. */
+void answer_report(struct read *r);
 
 #endif

@@ -1,225 +1,392 @@
 /*
- * write: infer the code of a row in every particle, weigh the particles by how well they expected it, then condition
- * each on row and code (compiled per precision).
+ * write and delete (compiled per precision).
+ *
+ * A write infers the code of the row in every particle, reweights the particles by how well they predicted the row,
+ * and conditions each on the row and its code.
+ *
+ * A delete inverts the update. It needs the code h that the row had when it was written, which the memory does not
+ * keep. But h was a stationary point of the energy under the parameters without the row, and the gradient of that
+ * energy is, in terms of the present parameters,
+ *
+ *   dE'/dz_{l+1} = (d_l z U_l - e_l M_l') / sx^2,   dE'/dx_l = e_l / sx^2:
+ *
+ * the gradient of the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2). So the delete minimises that, starting
+ * from where inference ends. The memory holds a row if it predicts the row there within its noise, and if every
+ * covariance stays positive definite without it.
  */
-#include "editor.h"
+#include "write.h"
 
+#include "alloc.h"
 #include "familiarity.h"
 #include "random.h"
 #include "start.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const size_t first_row = 0;
+/* Steps of L-BFGS on the expected energy. Larger: more rows of ill-conditioned memories can be deleted. */
+enum { DELETE_ITERATIONS = 2000 };
+/* Root mean square residual, in units of sigma_data, up to which a row counts as held. */
+static const double delete_deviations = 3;
+static const size_t only_row = 0;
 
-static struct energy density_of(const struct editor *e, size_t k)
+/* ---- the writer */
+
+/* root_real of every layer, where it is behind. */
+static void writer_refresh(struct writer *w)
 {
-    return (struct energy){.model = e->model, .particle = &e->model->particles[k], .weighing = &the_density};
+    for (size_t k = 0; w->stale && k < w->model->options.particles; k++)
+        for (size_t l = 0; l < w->model->options.layers; l++)
+            layer_refresh(&w->model->particles[k].layer[l]);
+    w->stale = 0;
 }
 
-/* What is left unexplained per entry, at the code: the scale of the steps. Counts as an evaluation. */
-static double unexplained(struct editor *e, const struct energy *energy, const real *code, struct outcome *outcome)
+/* Frees the aim of particle k, and its own G. */
+static void writer_clear_aim(struct writer *w, size_t k)
 {
-    rows_evaluate(e->rows, energy, 0, 1, &first_row, code, &outcome->energy, NULL, NULL);
-    outcome->evaluations++;
-    return e->rows->lane[0].fit[0].squares / e->rows->count[0];
+    aim_free(&w->aims[k]);
+    gram_free(w->grams[k]);
+    w->grams[k] = NULL;
 }
 
-/* Steps of writes from number `first` on. */
-static bpcn_status descend(struct editor *e, const struct energy *energy, double unit, size_t first, real *code,
-                           struct outcome *outcome)
+void writer_free(struct writer *w)
 {
-    struct steps steps = write_steps(e->model->options.activation);
-    struct schedule schedule = {
-        .steps = {steps.count - first, steps.step + first}, .last = {0, density_tolerance(e->model)}, .unit = &unit};
-    size_t before = outcome->evaluations;
-    bpcn_status status =
-        infer(e->rows, energy, &(struct curvature){&e->norms, NULL}, &schedule, 1, &first_row, code, outcome);
-    outcome->evaluations += before;
-    return status;
+    if (w == NULL)
+        return;
+    writer_refresh(w);
+    for (size_t k = 0; w->aims != NULL && w->grams != NULL && k < w->model->options.particles; k++)
+        writer_clear_aim(w, k);
+    rows_free(w->rows);
+    update_free(w->update);
+    norms_free(&w->norms);
+    free(w->scratch);
+    free(w->codes);
+    free(w->outcomes);
+    free(w->leverage);
+    free(w->sources);
+    free(w->aims);
+    free(w->grams);
+    free(w);
 }
 
-/* Whether an energy through inner products is that of the layer itself, but for roundings. */
-static int agree(const struct editor *e, double through_products, double direct)
+struct writer *writer_create(const struct shard *shard, struct team *team, int replaying)
 {
-    return fabs(through_products - direct) <= density_tolerance(e->model) + 1e-6 * fabs(direct);
+    struct writer *w = alloc_zeroed(1, sizeof *w);
+    if (w == NULL)
+        return NULL;
+    writer_attach(w, shard);
+    w->team = team;
+    w->replaying = replaying;
+    return w;
 }
 
-/* Takes the energy of a code that was found through G from the layer itself. Where the two differ, G has drifted from
-   the layer's mean, or double cannot hold it: then it is given up, and 0 returned. */
-static int confirmed(struct editor *e, size_t k, const real *code, struct outcome *outcome)
+void writer_attach(struct writer *w, const struct shard *shard)
 {
-    struct energy direct = density_of(e, k);
-    double through_gram = outcome->energy;
-    unexplained(e, &direct, code, outcome);
-    rows_keep(e->rows, 0, 0, 0);
-    if (agree(e, through_gram, outcome->energy))
-        return 1;
-    editor_unaim(e, k);
-    prepared_refuse_gram(e->prepared, k);
-    return 0;
+    w->model = shard->model;
+    w->prepared = shard->prepared;
 }
 
-/* The row through the particle's G, or through that of the entries it knows, which costs less to make than the search
-   saves. -1 when out of memory. */
-static int aim_at_row(struct editor *e, size_t k, const struct gram *all)
+static bpcn_status writer_reserve_row(struct writer *w)
 {
-    const struct layer *layer = &e->model->particles[k].layer[0];
-    const unsigned char *known = e->rows->known[0];
-    if (known != NULL)
-        e->grams[k] = gram_create(layer, known, all, e->team);
-    const struct gram *mine = known != NULL ? e->grams[k] : all;
-    return mine != NULL ? aim_create(&e->aims[k], mine, layer, 1, e->rows->x0, e->team) : -1;
+    size_t particles = w->model->options.particles;
+    if (w->update != NULL)
+        return BPCN_OK;
+    w->rows = rows_create(w->model, 1, 1, w->team);
+    w->codes = alloc_zeroed(particles, w->model->code_dim * sizeof *w->codes);
+    w->outcomes = alloc_zeroed(particles, sizeof *w->outcomes);
+    w->leverage = alloc_zeroed(particles, 3 * sizeof *w->leverage);
+    w->sources = alloc_zeroed(particles, sizeof *w->sources);
+    w->aims = alloc_zeroed(particles, sizeof *w->aims);
+    w->grams = alloc_zeroed(particles, sizeof *w->grams);
+    if (!w->rows || !w->codes || !w->outcomes || !w->leverage || !w->sources || !w->aims || !w->grams ||
+        (w->norms.mean == NULL && norms_create(&w->norms, w->model) != 0))
+        return BPCN_NO_MEMORY;
+    w->log_weights = w->leverage + particles;
+    w->squares = w->log_weights + particles;
+    w->update = update_create(w->model, w->team);
+    return w->update != NULL ? BPCN_OK : BPCN_NO_MEMORY;
 }
 
-/* Our way: from the top-down start through the steps of writes. */
-static bpcn_status infer_ours(struct editor *e, size_t k, const struct gram *gram, real *code, struct outcome *outcome)
+bpcn_status writer_reserve(struct writer *w, enum change_kind kind)
 {
-    struct energy energy = density_of(e, k);
-    energy.aim = gram != NULL ? &e->aims[k] : NULL;
-    norms_compute(e->model, energy.particle, gram, &e->norms);
-    e->rows->extra[0] = 0;
-    e->rows->leak[0] = first_leak(e->model->options.activation);
-    start_top_down(e->model, energy.particle, e->rows->leak[0], e->rows->lane[0].work, code);
-    outcome->evaluations = 0;
-    double unit = unexplained(e, &energy, code, outcome);
-    bpcn_status status = descend(e, &energy, unit, 0, code, outcome);
-    if (status != BPCN_OK || gram == NULL || confirmed(e, k, code, outcome))
-        return status;
-    energy.aim = NULL;
-    return descend(e, &energy, unit, write_steps(e->model->options.activation).count - 1, code, outcome);
-}
-
-/* Adam from a random start, or from the one given. */
-static bpcn_status adam(struct editor *e, const struct energy *energy, size_t k, const double *starts, real *code,
-                        struct outcome *outcome)
-{
-    const bpcn_options *o = &e->model->options;
-    e->rows->extra[0] = e->rows->leak[0] = 0;
-    start_random(e->model, random_stream(STREAM_START, e->model->writes, k), code);
-    for (size_t j = 0; starts != NULL && j < e->model->code_dim; j++)
-        code[j] = (real)starts[j];
-    struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
-    return infer_adam(e->rows, energy, &how, code, outcome, NULL);
-}
-
-/* The paper's way. */
-static bpcn_status infer_paper(struct editor *e, size_t k, const struct gram *gram, const double *starts, real *code,
-                               struct outcome *outcome)
-{
-    struct energy energy = density_of(e, k);
-    energy.aim = gram != NULL ? &e->aims[k] : NULL;
-    bpcn_status status = adam(e, &energy, k, starts, code, outcome);
-    if (status != BPCN_OK || gram == NULL || confirmed(e, k, code, outcome))
-        return status;
-    energy.aim = NULL;
-    return adam(e, &energy, k, starts, code, outcome);
-}
-
-/* The code of the row in every particle, and the weights that follow. */
-static bpcn_status infer_all(struct editor *e, const double *starts)
-{
-    size_t code = e->model->code_dim;
-    for (size_t k = 0; k < e->model->options.particles; k++) {
-        real *mine = e->codes + k * code;
-        const double *from = starts ? starts + k * code : NULL;
-        editor_unaim(e, k);
-        const struct gram *gram = e->prepared != NULL ? prepared_gram(e->prepared, k, e->team) : NULL;
-        if (gram != NULL && aim_at_row(e, k, gram) != 0)
-            return BPCN_NO_MEMORY;
-        bpcn_status status = e->model->options.minimizer == BPCN_ADAM
-                                 ? infer_paper(e, k, gram, from, mine, &e->outcomes[k])
-                                 : infer_ours(e, k, gram, mine, &e->outcomes[k]);
-        if (status != BPCN_OK)
-            return status;
-        if (!isfinite(e->outcomes[k].energy))
-            return BPCN_NUMERIC;
-        e->log_weights[k] = e->model->log_weights[k] - e->outcomes[k].energy;
-        e->leverage[k] = fit_of(e->rows, 0)->variance - noise_variance(e->model, 0);
-        e->squares[k] = fit_of(e->rows, 0)->squares;
+    switch (kind) {
+    case CHANGE_WRITE:
+    case CHANGE_DELETE:
+        return writer_reserve_row(w);
+    case CHANGE_FORGET:
+    case CHANGE_DISCOUNT:
+        free(w->scratch);
+        w->scratch = alloc_zeroed(kind == CHANGE_FORGET ? forget_scratch(w->model) : discount_scratch(w->model),
+                                  sizeof *w->scratch);
+        return w->scratch != NULL ? BPCN_OK : BPCN_NO_MEMORY;
+    case CHANGE_NOTE:
+    case CHANGE_MINIMIZER:
+        break;
     }
     return BPCN_OK;
 }
 
-/* How familiar the row was to particle k, as it stands. */
-static struct judgement judge_before(const struct editor *e, size_t k)
+/* Takes up a row; known [dim] or NULL: all of it. */
+static void writer_set_row(struct writer *w, const real *x, const unsigned char *known)
 {
-    struct evidence evidence = {.squares = e->squares[k],
-                                .power = rows_power(e->rows, 0),
-                                .variance = noise_variance(e->model, 0) + e->leverage[k],
-                                .known = e->rows->count[0],
-                                .sensory = the_density.sensory,
-                                .written = e->prepared != NULL ? prepared_share_written(e->prepared) : 0};
-    evidence.whole = e->rows->count[0] == (double)e->model->width[0];
-    if (much_open(e->model, evidence.variance))
-        evidence.faded = faded_leverage(e->rows, &e->model->particles[k], e->codes + k * e->model->code_dim);
-    if (e->model->writes == 0)
-        return (struct judgement){0, BPCN_NEW}; /* it is the first */
-    return judge(e->model, &evidence);
+    size_t dim = w->model->width[0];
+    w->rows->x0[0] = x;
+    w->rows->known[0] = known;
+    w->rows->count[0] = (double)(known != NULL ? known_entries(dim, known) : dim);
 }
 
-/* What became of the row, before the weights are normalised. */
-static bpcn_write_row summary(const struct editor *e)
+static struct energy writer_density(const struct writer *w, size_t k)
 {
-    size_t particles = e->model->options.particles, best = 0;
+    return (struct energy){.model = w->model, .particle = &w->model->particles[k], .weighing = &the_density};
+}
+
+/* ---- write: the code of the row in one particle */
+
+/* The energy at the code, into the outcome; returns the squared residual per known entry. Counts as an evaluation. */
+static double write_residual(struct writer *w, const struct energy *energy, const real *code, struct outcome *outcome)
+{
+    rows_evaluate(w->rows, energy, 0, 1, &only_row, code, &outcome->energy, NULL, NULL);
+    outcome->evaluations++;
+    return w->rows->lane[0].fit[0].squares / w->rows->count[0];
+}
+
+/* Steps of the write schedule from number `first` on; their variance is in units of `unit`. */
+static bpcn_status write_descend(struct writer *w, const struct energy *energy, double unit, size_t first, real *code,
+                                 struct outcome *outcome)
+{
+    struct steps steps = write_steps(w->model->options.activation);
+    struct schedule schedule = {
+        .steps = {steps.count - first, steps.step + first}, .last = {0, density_tolerance(w->model)}, .unit = &unit};
+    size_t before = outcome->evaluations;
+    bpcn_status status =
+        infer(w->rows, energy, &(struct curvature){&w->norms, NULL}, &schedule, 1, &only_row, code, outcome);
+    outcome->evaluations += before;
+    return status;
+}
+
+/* Adam from a random start, or from the one given. */
+static bpcn_status write_adam(struct writer *w, const struct energy *energy, size_t k, const double *starts, real *code,
+                              struct outcome *outcome)
+{
+    const bpcn_options *o = &w->model->options;
+    w->rows->extra[0] = w->rows->leak[0] = 0;
+    start_random(w->model, random_stream(STREAM_START, w->model->writes, k), code);
+    for (size_t j = 0; starts != NULL && j < w->model->code_dim; j++)
+        code[j] = (real)starts[j];
+    struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
+    return infer_adam(w->rows, energy, &how, code, outcome, NULL);
+}
+
+/* Makes the aim of the row through the particle's G, or through a G of its own over the entries that it knows, which
+   costs less than the search then saves. -1 when out of memory. */
+static int write_take_aim(struct writer *w, size_t k, const struct gram *all)
+{
+    const struct layer *layer = &w->model->particles[k].layer[0];
+    const unsigned char *known = w->rows->known[0];
+    if (known != NULL)
+        w->grams[k] = gram_create(layer, known, all, w->team);
+    const struct gram *own = known != NULL ? w->grams[k] : all;
+    return own != NULL ? aim_create(&w->aims[k], own, layer, 1, w->rows->x0, w->team) : -1;
+}
+
+/* Evaluates the code that was found through G once more without it. If the energies differ by more than rounding, G
+   has drifted from M M', or double precision cannot hold it: G is dropped, and 0 returned. */
+static int write_confirm_gram(struct writer *w, size_t k, const real *code, struct outcome *outcome)
+{
+    struct energy direct = writer_density(w, k);
+    double through_gram = outcome->energy;
+    write_residual(w, &direct, code, outcome);
+    rows_keep(w->rows, 0, 0, 0);
+    if (fabs(through_gram - outcome->energy) <= density_tolerance(w->model) + 1e-6 * fabs(outcome->energy))
+        return 1;
+    writer_clear_aim(w, k);
+    prepared_refuse_gram(w->prepared, k);
+    return 0;
+}
+
+/* The code of the row in particle k: by annealed L-BFGS from the top-down start, or by the paper's Adam. Through G
+   where there is one (gram); if G proves wrong, the search continues, or Adam starts again, without it. */
+static bpcn_status write_infer(struct writer *w, size_t k, const struct gram *gram, const double *starts, real *code,
+                               struct outcome *outcome)
+{
+    int adam = w->model->options.minimizer == BPCN_ADAM;
+    struct energy energy = writer_density(w, k);
+    double unit = 1;
+    bpcn_status status;
+    energy.aim = gram != NULL ? &w->aims[k] : NULL;
+    if (adam) {
+        status = write_adam(w, &energy, k, starts, code, outcome);
+    } else {
+        norms_compute(w->model, energy.particle, gram, &w->norms);
+        w->rows->extra[0] = 0;
+        w->rows->leak[0] = first_leak(w->model->options.activation);
+        start_top_down(w->model, energy.particle, w->rows->leak[0], w->rows->lane[0].work, code);
+        outcome->evaluations = 0;
+        unit = write_residual(w, &energy, code, outcome);
+        status = write_descend(w, &energy, unit, 0, code, outcome);
+    }
+    if (status != BPCN_OK || gram == NULL || write_confirm_gram(w, k, code, outcome))
+        return status;
+    energy.aim = NULL;
+    if (adam)
+        return write_adam(w, &energy, k, starts, code, outcome);
+    return write_descend(w, &energy, unit, write_steps(w->model->options.activation).count - 1, code, outcome);
+}
+
+/* ---- write: all particles */
+
+/* Codes, energies and the weights that follow from them, not yet normalised. */
+static bpcn_status write_infer_all(struct writer *w, const double *starts)
+{
+    size_t code = w->model->code_dim;
+    for (size_t k = 0; k < w->model->options.particles; k++) {
+        writer_clear_aim(w, k);
+        const struct gram *gram = w->prepared != NULL ? prepared_gram(w->prepared, k, w->team) : NULL;
+        if (gram != NULL && write_take_aim(w, k, gram) != 0)
+            return BPCN_NO_MEMORY;
+        bpcn_status status =
+            write_infer(w, k, gram, starts ? starts + k * code : NULL, w->codes + k * code, &w->outcomes[k]);
+        if (status != BPCN_OK)
+            return status;
+        if (!isfinite(w->outcomes[k].energy))
+            return BPCN_NUMERIC;
+        w->log_weights[k] = w->model->log_weights[k] - w->outcomes[k].energy;
+        w->leverage[k] = fit_of(w->rows, 0)->variance - noise_variance(w->model, 0);
+        w->squares[k] = fit_of(w->rows, 0)->squares;
+    }
+    return BPCN_OK;
+}
+
+/* How familiar the row is to particle k, before it is written. */
+static struct judgement write_judge(const struct writer *w, size_t k)
+{
+    struct evidence evidence = {.squares = w->squares[k],
+                                .power = rows_power(w->rows, 0),
+                                .variance = noise_variance(w->model, 0) + w->leverage[k],
+                                .known = w->rows->count[0],
+                                .sensory = the_density.sensory,
+                                .written = w->prepared != NULL ? prepared_share_written(w->prepared) : 0};
+    evidence.whole = w->rows->count[0] == (double)w->model->width[0];
+    if (familiarity_needs_faded(w->model, evidence.variance))
+        evidence.faded = faded_leverage(w->rows, &w->model->particles[k], w->codes + k * w->model->code_dim);
+    if (w->model->writes == 0)
+        return (struct judgement){0, BPCN_NEW};
+    return familiarity_judge(w->model, &evidence);
+}
+
+/* The report on the row; needs the weights before they are normalised. */
+static bpcn_write_row write_report(const struct writer *w)
+{
+    size_t particles = w->model->options.particles, best = 0;
     double sum = 0;
     bpcn_write_row row = {.converged = 1};
     for (size_t k = 0; k < particles; k++) {
-        best = e->log_weights[k] > e->log_weights[best] ? k : best;
-        row.evaluations += e->outcomes[k].evaluations;
-        row.converged &= e->outcomes[k].converged;
+        best = w->log_weights[k] > w->log_weights[best] ? k : best;
+        row.evaluations += w->outcomes[k].evaluations;
+        row.converged &= w->outcomes[k].converged;
     }
     for (size_t k = 0; k < particles; k++)
-        sum += exp(e->log_weights[k] - e->log_weights[best]);
-    row.energy = -e->log_weights[best] - log(sum);
-    row.leverage = e->leverage[best];
-    struct judgement before = judge_before(e, best);
-    row.familiarity = before.familiarity;
-    row.verdict = before.verdict;
+        sum += exp(w->log_weights[k] - w->log_weights[best]);
+    row.energy = -w->log_weights[best] - log(sum);
+    row.leverage = w->leverage[best];
+    struct judgement judgement = write_judge(w, best);
+    row.familiarity = judgement.familiarity;
+    row.verdict = judgement.verdict;
     return row;
 }
 
-bpcn_status find_write(struct editor *e, const void *x, const unsigned char *known, const double *starts,
+bpcn_status write_find(struct writer *w, const void *x, const unsigned char *known, const double *starts,
                        struct change *change, bpcn_write_row *row)
 {
-    bpcn_status status = editor_ready(e, CHANGE_WRITE);
+    bpcn_status status = writer_reserve(w, CHANGE_WRITE);
     if (status != BPCN_OK)
         return status;
-    editor_look(e, x, known);
-    status = infer_all(e, starts);
+    writer_set_row(w, x, known);
+    status = write_infer_all(w, starts);
     if (status != BPCN_OK)
         return status;
-    *row = summary(e);
+    *row = write_report(w);
     *change = (struct change){
-        .kind = CHANGE_WRITE, .rows = 1, .x = x, .known = known, .codes = e->codes, .log_weights = e->log_weights};
-    return normalize_log_weights(e->model->options.particles, e->log_weights) == 0 ? BPCN_OK : BPCN_NUMERIC;
+        .kind = CHANGE_WRITE, .rows = 1, .x = x, .known = known, .codes = w->codes, .log_weights = w->log_weights};
+    return normalize_log_weights(w->model->options.particles, w->log_weights) == 0 ? BPCN_OK : BPCN_NUMERIC;
 }
 
-/* One particle. Of several rows the joint update equals the updates one by one, in any order. */
-static void condition(struct editor *e, size_t k, const struct change *change)
+void write_apply(struct writer *w, const struct change *change)
 {
+    struct model *m = w->model;
     const real *x = change->x, *codes = change->codes;
-    size_t code = e->model->code_dim, dim = e->model->width[0], rows = change->rows;
-    struct following following = {NULL, NULL};
-    if (e->prepared != NULL && e->aims[k].b != NULL)
-        following = (struct following){prepared_gram(e->prepared, k, e->team), &e->aims[k]};
-    for (size_t i = 0; i < rows; i++)
-        particle_update(e->model, &e->model->particles[k], x + i * dim, change->known, codes + (k * rows + i) * code, 1,
-                        !e->replaying, following, e->update);
-}
-
-void make_write(struct editor *e, const struct change *change)
-{
-    struct model *m = e->model;
     for (size_t k = 0; k < m->options.particles; k++) {
-        condition(e, k, change);
+        struct following following = {NULL, NULL};
+        if (w->prepared != NULL && w->aims[k].b != NULL)
+            following = (struct following){prepared_gram(w->prepared, k, w->team), &w->aims[k]};
+        for (size_t i = 0; i < change->rows; i++)
+            particle_update(m, &m->particles[k], x + i * m->width[0], change->known,
+                            codes + (k * change->rows + i) * m->code_dim, 1, !w->replaying, following, w->update);
         m->log_weights[k] = change->log_weights[k];
     }
     if (m->options.resample)
-        model_resample(m, e->sources);
+        model_resample(m, w->sources);
     m->writes += change->rows;
-    e->stale |= e->replaying;
-    if (e->prepared != NULL)
-        prepared_followed(e->prepared, m->options.resample ? e->sources : NULL);
+    w->stale |= w->replaying;
+    if (w->prepared != NULL)
+        prepared_followed(w->prepared, m->options.resample ? w->sources : NULL);
+}
+
+/* ---- delete */
+
+/* The code that the row was written with in particle k; BPCN_REFUSED if the particle does not hold the row. */
+static bpcn_status delete_find_code(struct writer *w, size_t k)
+{
+    struct model *m = w->model;
+    struct outcome *outcome = &w->outcomes[k];
+    struct energy energy = writer_density(w, k);
+    struct curvature curvature = {&w->norms, NULL};
+    struct schedule inferred = {.steps = read_steps(m->options.activation), .last = {0, density_tolerance(m)}};
+    struct schedule expected = {.last = {DELETE_ITERATIONS, 1e-9}};
+    real *code = w->codes + k * m->code_dim;
+    norms_compute(m, energy.particle, NULL, &w->norms);
+    start_top_down(m, energy.particle, first_leak(m->options.activation), w->rows->lane[0].work, code);
+    bpcn_status status = infer(w->rows, &energy, &curvature, &inferred, 1, &only_row, code, outcome);
+    energy.expected = 1;
+    if (status == BPCN_OK)
+        status = infer(w->rows, &energy, &curvature, &expected, 1, &only_row, code, outcome);
+    if (status != BPCN_OK)
+        return status;
+    if (!isfinite(outcome->energy))
+        return BPCN_NUMERIC;
+    double most = delete_deviations * delete_deviations * noise_variance(m, 0) * (double)m->width[0];
+    int holds = fit_of(w->rows, 0)->squares <= most && particle_holds(m, energy.particle, code, w->update);
+    return holds ? BPCN_OK : BPCN_REFUSED;
+}
+
+bpcn_status delete_find(struct writer *w, const void *x, struct change *change)
+{
+    bpcn_status status = writer_reserve(w, CHANGE_DELETE);
+    if (status != BPCN_OK)
+        return status;
+    writer_set_row(w, x, NULL);
+    for (size_t k = 0; status == BPCN_OK && k < w->model->options.particles; k++)
+        status = delete_find_code(w, k);
+    *change = (struct change){.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = w->codes};
+    return status;
+}
+
+void delete_apply(struct writer *w, const struct change *change)
+{
+    struct model *m = w->model;
+    size_t particles = m->options.particles;
+    writer_set_row(w, change->x, NULL);
+    w->rows->extra[0] = w->rows->leak[0] = 0;
+    for (size_t k = 0; k < particles; k++) {
+        const real *code = (const real *)change->codes + k * m->code_dim;
+        struct energy energy = writer_density(w, k);
+        double evidence; /* that the row gave the particle's weight, which it now loses */
+        particle_update(m, &m->particles[k], change->x, NULL, code, -1, 1, (struct following){NULL, NULL}, w->update);
+        rows_evaluate(w->rows, &energy, 0, 1, &only_row, code, &evidence, NULL, NULL);
+        w->log_weights[k] = m->log_weights[k] + evidence;
+    }
+    if (normalize_log_weights(particles, w->log_weights) == 0)
+        memcpy(m->log_weights, w->log_weights, particles * sizeof *w->log_weights);
+    m->deletes++;
 }

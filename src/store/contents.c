@@ -2,7 +2,7 @@
 #include "contents.h"
 
 #include "alloc.h"
-#include "empty.h"
+#include "shards.h"
 #include "error.h"
 #include "random.h"
 
@@ -16,7 +16,7 @@ int contents_create(struct contents *c, const bpcn_options *options)
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
         names_create(&c->names, options) != 0 ||
-        views_create(&c->views, options) != 0)
+        table_views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     return 0;
@@ -27,7 +27,7 @@ int empty_contents(struct contents *c, const bpcn_options *options)
     int status = contents_create(c, options);
     for (size_t k = 0; status == 0 && k < (options->views > 0 ? options->shards : 1); k++) {
         bpcn_options own = shard_options(options, k);
-        struct model *model = model_create(&own);
+        struct model *model = shard_prior(&own);
         if (model != NULL)
             contents_begin(c, k, model);
         status = model != NULL ? 0 : -1;
@@ -46,7 +46,7 @@ void contents_free(struct contents *c)
     free(c->note);
     surprises_free(&c->surprises);
     names_free(&c->names);
-    views_free(&c->views);
+    table_views_free(&c->views);
     *c = (struct contents){.count = 0};
 }
 
@@ -114,11 +114,11 @@ size_t contents_parts(const struct contents *c)
 struct change contents_part(const struct contents *c, const struct change *change, size_t part)
 {
     const struct model *model = c->shard[0];
-    struct view_row row = {change->x, real_size(model), change->known};
+    struct table_view_row row = {change->x, real_size(model), change->known};
     struct change one = *change;
     if (c->views.count == 0)
         return one;
-    one.shard = views_shard(&c->views, part, &row);
+    one.shard = table_views_shard(&c->views, part, &row);
     one.codes = (const unsigned char *)change->codes + part * model->options.particles * model->code_dim * row.size;
     one.log_weights = change->log_weights ? change->log_weights + part * model->options.particles : NULL;
     return one;

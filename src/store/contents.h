@@ -3,7 +3,7 @@
 #define BPCN_CONTENTS_H
 
 #include "change.h"
-#include "views.h"
+#include "table_views.h"
 #include "names.h"
 #include "surprise.h"
 
@@ -16,7 +16,7 @@ struct contents {
     uint64_t writes, forgets, deletes; /* of the memory */
     struct surprises surprises;        /* of the latest rows */
     struct names names;                /* of the latest rows that have one */
-    struct views views;                /* or none */
+    struct table_views views;                /* or none */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };

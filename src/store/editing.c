@@ -2,7 +2,7 @@
 #include "editing.h"
 
 #include "alloc.h"
-#include "empty.h"
+#include "shards.h"
 
 #include <stdlib.h>
 
@@ -10,15 +10,15 @@ int editing_create(struct editing *e, struct contents *contents, struct prepared
                    int replaying)
 {
     *e = (struct editing){.contents = contents, .prepared = prepared, .team = team, .replaying = replaying};
-    e->core = core_for(contents->shard[0]);
+    e->core = shard_ops_for(contents->shard[0]);
     e->editor = alloc_zeroed(contents->options.shards, sizeof *e->editor);
     return e->editor != NULL ? 0 : -1;
 }
 
 static void forget_fresh(struct editing *e)
 {
-    e->core->done(e->first);
-    e->core->unprepare(e->fresh.prepared);
+    e->core->writer_free(e->first);
+    e->core->cache_free(e->fresh.prepared);
     model_free(e->fresh.model);
     e->first = NULL;
     e->fresh = (struct shard){NULL, NULL};
@@ -27,8 +27,8 @@ static void forget_fresh(struct editing *e)
 void editing_free(struct editing *e)
 {
     for (size_t k = 0; e->editor != NULL && k < e->contents->options.shards; k++)
-        e->core->done(e->editor[k]);
-    e->core->done(e->all);
+        e->core->writer_free(e->editor[k]);
+    e->core->writer_free(e->all);
     forget_fresh(e);
     free(e->editor);
 }
@@ -39,28 +39,28 @@ static struct shard shard_at(const struct editing *e, size_t k)
 }
 
 /* Makes the empty shard that is to be number k. */
-static struct editor *make_fresh(struct editing *e, size_t k)
+static struct writer *make_fresh(struct editing *e, size_t k)
 {
     bpcn_options options = shard_options(&e->contents->options, k);
     forget_fresh(e);
     e->next = k;
-    e->fresh.model = model_create(&options);
+    e->fresh.model = shard_prior(&options);
     if (e->fresh.model != NULL && e->prepared != NULL)
-        e->fresh.prepared = e->core->prepare(e->fresh.model);
+        e->fresh.prepared = e->core->cache_create(e->fresh.model);
     if (e->fresh.model != NULL && (e->prepared == NULL || e->fresh.prepared != NULL))
-        e->first = e->core->edit(&e->fresh, e->team, e->replaying);
+        e->first = e->core->writer_create(&e->fresh, e->team, e->replaying);
     if (e->first == NULL)
         forget_fresh(e);
     return e->first;
 }
 
-struct editor *editing_of(struct editing *e, size_t k, int begin)
+struct writer *editing_of(struct editing *e, size_t k, int begin)
 {
     if (begin)
         return e->first != NULL && e->next == k ? e->first : make_fresh(e, k);
     struct shard shard = shard_at(e, k);
     if (e->editor[k] == NULL)
-        e->editor[k] = e->core->edit(&shard, e->team, e->replaying);
+        e->editor[k] = e->core->writer_create(&shard, e->team, e->replaying);
     return e->editor[k];
 }
 
@@ -75,8 +75,8 @@ bpcn_status editing_ready(struct editing *e, const struct change *change)
     struct shard first = shard_at(e, 0);
     bpcn_status status = BPCN_OK;
     for (size_t part = 0; !of_all(change) && status == BPCN_OK && part < contents_parts(e->contents); part++) {
-        struct editor *editor = editing_of(e, contents_part(e->contents, change, part).shard, change->begin);
-        status = editor != NULL ? e->core->ready(editor, change->kind) : BPCN_NO_MEMORY;
+        struct writer *editor = editing_of(e, contents_part(e->contents, change, part).shard, change->begin);
+        status = editor != NULL ? e->core->writer_reserve(editor, change->kind) : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK && change->name != NULL &&
         names_reserve(&e->contents->names, e->contents->names.count + 1) != 0)
@@ -84,19 +84,19 @@ bpcn_status editing_ready(struct editing *e, const struct change *change)
     if (!of_all(change))
         return status;
     if (e->all == NULL)
-        e->all = e->core->edit(&first, e->team, e->replaying);
+        e->all = e->core->writer_create(&first, e->team, e->replaying);
     else
-        e->core->turn(e->all, &first); /* the shard it was at last may have begun anew since */
-    return e->all != NULL ? e->core->ready(e->all, change->kind) : BPCN_NO_MEMORY;
+        e->core->writer_attach(e->all, &first); /* the shard it was at last may have begun anew since */
+    return e->all != NULL ? e->core->writer_reserve(e->all, change->kind) : BPCN_NO_MEMORY;
 }
 
 /* The empty shard takes its place. */
 static void begin(struct editing *e, size_t k)
 {
-    e->core->done(e->editor[k]);
+    e->core->writer_free(e->editor[k]);
     contents_begin(e->contents, k, e->fresh.model);
     if (e->prepared != NULL) {
-        e->core->unprepare(e->prepared[k]);
+        e->core->cache_free(e->prepared[k]);
         e->prepared[k] = e->fresh.prepared;
     }
     e->editor[k] = e->first;
@@ -110,12 +110,12 @@ void editing_make(struct editing *e, const struct change *change)
         begin(e, change->shard);
     for (size_t part = 0; !of_all(change) && part < contents_parts(e->contents); part++) {
         struct change one = contents_part(e->contents, change, part);
-        e->core->make(e->editor[one.shard], &one);
+        e->core->apply(e->editor[one.shard], &one);
     }
     for (size_t k = 0; of_all(change) && k < e->contents->count; k++) {
         struct shard shard = shard_at(e, k);
-        e->core->turn(e->all, &shard);
-        e->core->make(e->all, change);
+        e->core->writer_attach(e->all, &shard);
+        e->core->apply(e->all, change);
     }
     contents_count(e->contents, change);
 }

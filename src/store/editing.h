@@ -6,18 +6,18 @@
 #define BPCN_EDITING_H
 
 #include "contents.h"
-#include "core.h"
+#include "shard.h"
 
 struct editing {
     struct contents *contents;
     struct prepared **prepared; /* [options.shards], kept in step with the shards; NULL: nothing is prepared */
     struct team *team;
-    int replaying; /* see struct core */
-    const struct core *core;
-    struct editor **editor; /* [options.shards], for rows: NULL until wanted */
-    struct editor *all;     /* for changes of all shards, turned from one to the next: NULL until wanted */
+    int replaying; /* see struct shard_ops */
+    const struct shard_ops *core;
+    struct writer **editor; /* [options.shards], for rows: NULL until wanted */
+    struct writer *all;     /* for changes of all shards, turned from one to the next: NULL until wanted */
     struct shard fresh;     /* empty, to be shard number `next`; no model: none */
-    struct editor *first;   /* its editor */
+    struct writer *first;   /* its editor */
     size_t next;
 };
 
@@ -27,7 +27,7 @@ int editing_create(struct editing *e, struct contents *contents, struct prepared
 void editing_free(struct editing *e);
 
 /* The editor of shard k, of an empty one to take its place if that is to begin; NULL when out of memory. */
-struct editor *editing_of(struct editing *e, size_t k, int begin);
+struct writer *editing_of(struct editing *e, size_t k, int begin);
 
 /* Room for all that a change needs; once there is, making it cannot fail. */
 bpcn_status editing_ready(struct editing *e, const struct change *change);

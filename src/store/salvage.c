@@ -6,7 +6,7 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "alloc.h"
 #include "editing.h"
-#include "empty.h"
+#include "shards.h"
 #include "error.h"
 #include "log_scan.h"
 #include "store.h"
@@ -146,7 +146,7 @@ static void guess_counts(struct contents *c)
 static bpcn_status begin_empty(struct contents *c, size_t k)
 {
     bpcn_options options = shard_options(&c->options, k);
-    struct model *model = model_create(&options);
+    struct model *model = shard_prior(&options);
     if (model == NULL)
         return fail(BPCN_NO_MEMORY, "out of memory");
     if (k == 0 && !has_shards(&c->options))

@@ -3,7 +3,7 @@
 #include "store_snapshot.h"
 
 #include "alloc.h"
-#include "core.h"
+#include "shard.h"
 #include "error.h"
 #include "seal.h"
 #include "store_bytes.h"
@@ -200,7 +200,7 @@ static bpcn_status block_read(struct pass *pass, struct contents *contents, cons
 
 static void refresh(struct model *model, const struct section *section)
 {
-    core_for(model)->refresh_root(&model->particles[section->particle].layer[section->layer]);
+    shard_ops_for(model)->refresh_root(&model->particles[section->particle].layer[section->layer]);
 }
 
 static bpcn_status section_read(struct pass *pass, struct contents *contents, const struct section *section)

@@ -1,10 +1,10 @@
 /*
- * Reading as the paper does (compiled per precision): Adam from random starts, under the mixture.
- * Auto-associative: rounds of { best code for x0; best x0 for the code }. Hetero-associative: one
- * long descent over the code and the unknown entries together.
+ * Reading as the paper does (compiled per precision): Adam from random starts, under the mixture. An auto-associative
+ * read goes in rounds of { best code for x0; best x0 for the code }. A hetero-associative read is one long descent over
+ * the code and the unknown entries together.
  *
- * Thousands of evaluations of the same rows pay for G (gram.h) over what all of them know. Unknown entries
- * move by themselves: M over those is multiplied as it is.
+ * Both evaluate the same rows thousands of times, which pays for G = M M' (gram.h) over the entries that all rows know.
+ * The unknown entries move, so M over those is multiplied directly.
  */
 #include "read.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void draw_starts(struct reading *r, size_t round, real *points, size_t stride)
+static void paper_draw_starts(struct read *r, size_t round, real *points, size_t stride)
 {
     for (size_t i = 0; i < r->request->n; i++) {
         real *code = points + i * stride;
@@ -25,15 +25,15 @@ static void draw_starts(struct reading *r, size_t round, real *points, size_t st
     }
 }
 
-/* ---- rows through the particles' G */
+/* ---- rows through each particle's G */
 
-struct inner {
+struct paper_grams {
     size_t particles;
     struct gram **gram; /* [particles] */
     struct aim *aim;    /* [particles] */
 };
 
-static void inner_free(struct inner *in)
+static void paper_grams_free(struct paper_grams *in)
 {
     for (size_t k = 0; in->gram != NULL && in->aim != NULL && k < in->particles; k++) {
         gram_free(in->gram[k]);
@@ -43,12 +43,12 @@ static void inner_free(struct inner *in)
     free(in->aim);
 }
 
-/* G of every particle over what the mask knows. */
-static bpcn_status inner_create(struct inner *in, const struct reading *r, const unsigned char *mask)
+/* G of every particle over the entries that the mask knows; NULL: all. */
+static bpcn_status paper_grams_create(struct paper_grams *in, const struct read *r, const unsigned char *mask)
 {
     size_t particles = r->model->options.particles;
     *in =
-        (struct inner){particles, alloc_zeroed(particles, sizeof *in->gram), alloc_zeroed(particles, sizeof *in->aim)};
+        (struct paper_grams){particles, alloc_zeroed(particles, sizeof *in->gram), alloc_zeroed(particles, sizeof *in->aim)};
     if (in->gram == NULL || in->aim == NULL)
         return BPCN_NO_MEMORY;
     for (size_t k = 0; k < particles; k++) {
@@ -59,8 +59,8 @@ static bpcn_status inner_create(struct inner *in, const struct reading *r, const
     return BPCN_OK;
 }
 
-/* The rows as they stand. */
-static bpcn_status inner_look(struct inner *in, const struct reading *r, int open)
+/* Aims at the rows as the search sees them; `open`: their unknown entries move. */
+static bpcn_status paper_grams_aim(struct paper_grams *in, const struct read *r, int open)
 {
     for (size_t k = 0; k < in->particles; k++) {
         const struct layer *layer = &r->model->particles[k].layer[0];
@@ -74,15 +74,15 @@ static bpcn_status inner_look(struct inner *in, const struct reading *r, int ope
 
 /* ---- auto-associative */
 
-static bpcn_status auto_read(struct reading *r, struct inner *inner, struct outcome *outcome)
+static bpcn_status paper_auto_rounds(struct read *r, struct paper_grams *inner, struct outcome *outcome)
 {
     const bpcn_options *o = &r->model->options;
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
-    struct energy energy = r->mixture;
+    struct energy energy = r->search_energy;
     energy.aim = inner->aim;
     for (size_t round = 0; round < o->rounds; round++) {
-        draw_starts(r, round, r->codes, r->model->code_dim);
-        bpcn_status status = inner->aim != NULL ? inner_look(inner, r, 0) : BPCN_OK;
+        paper_draw_starts(r, round, r->codes, r->model->code_dim);
+        bpcn_status status = inner->aim != NULL ? paper_grams_aim(inner, r, 0) : BPCN_OK;
         if (status == BPCN_OK)
             status = infer_adam(r->rows, &energy, &how, r->codes, outcome, r->request->losses);
         if (status != BPCN_OK)
@@ -92,42 +92,42 @@ static bpcn_status auto_read(struct reading *r, struct inner *inner, struct outc
             r->outcome[i] = outcome[i];
         }
         if (r->answers == NULL)
-            break; /* only the codes are wanted */
-        answer(r, 1);
-        look_at_answers(r);
+            break; /* only the codes are asked for */
+        answer_fill(r, 1);
+        read_see_answers(r);
     }
     return BPCN_OK;
 }
 
-static bpcn_status auto_paper(struct reading *r)
+static bpcn_status paper_auto(struct read *r)
 {
     size_t layers = r->model->options.layers, dim = r->model->width[0];
     int pays = layers > 0 && (r->request->n > 1 ? gram_pays_batch : gram_pays)(r->model->width[1], dim);
     struct outcome *outcome = alloc_zeroed(r->request->n, sizeof *outcome);
-    struct inner inner = {0};
-    bpcn_status status = outcome == NULL ? BPCN_NO_MEMORY : pays ? inner_create(&inner, r, NULL) : BPCN_OK;
+    struct paper_grams inner = {0};
+    bpcn_status status = outcome == NULL ? BPCN_NO_MEMORY : pays ? paper_grams_create(&inner, r, NULL) : BPCN_OK;
     if (status == BPCN_OK)
-        status = auto_read(r, &inner, outcome);
-    inner_free(&inner);
+        status = paper_auto_rounds(r, &inner, outcome);
+    paper_grams_free(&inner);
     free(outcome);
     return status;
 }
 
-/* ---- hetero-associative: points are [code, x0], of x0 only the open entries where G has the others */
+/* ---- hetero-associative: a point is a code followed by the open entries of x0 */
 
-struct joint {
-    struct reading *reading;
+struct paper_joint {
+    struct read *reading;
     struct energy energy;
-    struct workspace *work; /* with room for x0's gradient */
-    size_t open;            /* entries of x0 in a point */
+    struct workspace *work; /* with x0's gradient */
+    size_t open;            /* number of open entries */
     size_t *column;         /* [open]: which */
-    int through;            /* G has those that are known; else all are open and the known are held */
+    int through;            /* 1: G covers the known entries. 0: all entries are open, and the gradient of the known ones is set to 0 */
     real *codes, *grad, *grad_x0;
     const real *x0[BATCH];
     double count[BATCH], extra[BATCH];
 };
 
-static void evaluate_joint_batch(struct joint *j, size_t n, const size_t *rows, const real *points, double *energy,
+static void paper_evaluate_batch(struct paper_joint *j, size_t n, const size_t *rows, const real *points, double *energy,
                                  real *grad)
 {
     const struct model *model = j->reading->model;
@@ -148,24 +148,24 @@ static void evaluate_joint_batch(struct joint *j, size_t n, const size_t *rows, 
     }
 }
 
-static void evaluate_joint(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
+static void paper_evaluate(void *context, size_t n, const size_t *rows, const real *points, double *energy, real *grad)
 {
-    struct joint *j = context;
+    struct paper_joint *j = context;
     size_t both = j->reading->model->code_dim + j->open;
     for (size_t first = 0; first < n; first += BATCH) {
         size_t count = n - first < BATCH ? n - first : BATCH;
-        evaluate_joint_batch(j, count, rows + first, points + first * both, energy + first, grad + first * both);
+        paper_evaluate_batch(j, count, rows + first, points + first * both, energy + first, grad + first * both);
     }
 }
 
 /* points [n x (code_dim + open)]: starts in, minima out. */
-static bpcn_status descend_joint(struct reading *r, struct joint *j, real *points)
+static bpcn_status paper_minimize(struct read *r, struct paper_joint *j, real *points)
 {
     const bpcn_options *o = &r->model->options;
     size_t code = r->model->code_dim, dim = r->model->width[0], both = code + j->open;
-    struct objective objective = {.context = j, .dim = both, .evaluate = evaluate_joint, .enter = first_stage};
+    struct objective objective = {.context = j, .dim = both, .evaluate = paper_evaluate, .enter = first_stage};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->rounds * o->adam_steps};
-    draw_starts(r, 0, points, both);
+    paper_draw_starts(r, 0, points, both);
     for (size_t i = 0; i < r->request->n; i++)
         for (size_t k = 0; k < j->open; k++)
             points[i * both + code + k] = r->x[i * dim + j->column[k]];
@@ -181,8 +181,9 @@ static bpcn_status descend_joint(struct reading *r, struct joint *j, real *point
     return status;
 }
 
-/* Which entries move: those that no row knows, where all know the same and enough for G to pay. -1: out of memory. */
-static int choose_open(struct joint *j, const struct masks *masks)
+/* Chooses the open entries: the unknown ones, where all rows know the same and enough of them for G to pay; else all.
+   -1 when out of memory. */
+static int paper_choose_open(struct paper_joint *j, const struct masks *masks)
 {
     const struct model *model = j->reading->model;
     size_t dim = model->width[0], known = masks->mask != NULL ? known_entries(dim, masks->mask) : dim;
@@ -195,7 +196,7 @@ static int choose_open(struct joint *j, const struct masks *masks)
     return j->column != NULL ? 0 : -1;
 }
 
-static bpcn_status descend_with_room(struct reading *r, struct joint *j)
+static bpcn_status paper_descend(struct read *r, struct paper_joint *j)
 {
     size_t code = r->model->code_dim, rows = r->request->n < BATCH ? r->request->n : BATCH;
     real *points = alloc_zeroed(r->request->n, (code + j->open) * sizeof *points);
@@ -206,7 +207,7 @@ static bpcn_status descend_with_room(struct reading *r, struct joint *j)
         j->codes = buffers;
         j->grad = buffers + rows * code;
         j->grad_x0 = buffers + 2 * rows * code;
-        status = descend_joint(r, j, points);
+        status = paper_minimize(r, j, points);
     }
     workspace_free(j->work);
     free(buffers);
@@ -214,33 +215,33 @@ static bpcn_status descend_with_room(struct reading *r, struct joint *j)
     return status;
 }
 
-static bpcn_status hetero_paper(struct reading *r)
+static bpcn_status paper_hetero(struct read *r)
 {
     struct masks masks = masks_of_rows(r->model->width[0], r->request->n, r->request->known);
-    struct joint *j = alloc_zeroed(1, sizeof *j);
-    struct inner inner = {0};
+    struct paper_joint *j = alloc_zeroed(1, sizeof *j);
+    struct paper_grams inner = {0};
     if (j == NULL)
         return BPCN_NO_MEMORY;
-    *j = (struct joint){.reading = r, .energy = r->density};
-    bpcn_status status = choose_open(j, &masks) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    *j = (struct paper_joint){.reading = r, .energy = r->density};
+    bpcn_status status = paper_choose_open(j, &masks) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
     if (status == BPCN_OK && j->through)
-        status = inner_create(&inner, r, masks.mask);
+        status = paper_grams_create(&inner, r, masks.mask);
     if (status == BPCN_OK && j->through)
-        status = inner_look(&inner, r, 1);
+        status = paper_grams_aim(&inner, r, 1);
     j->energy.aim = inner.aim;
     if (status == BPCN_OK)
-        status = descend_with_room(r, j);
-    inner_free(&inner);
+        status = paper_descend(r, j);
+    paper_grams_free(&inner);
     free(j->column);
     free(j);
     return status;
 }
 
-bpcn_status paper_read(struct reading *r)
+bpcn_status read_paper(struct read *r)
 {
-    bpcn_status status = r->request->n > 1 ? ready_mixture(r) : BPCN_OK; /* a lone row is swept */
+    bpcn_status status = r->request->n > 1 ? read_load_weights(r) : BPCN_OK; /* for a single row they do not pay */
     if (status != BPCN_OK)
         return status;
     memset(r->decided, r->model->options.particles == 1, r->request->n);
-    return r->request->known != NULL ? hetero_paper(r) : auto_paper(r);
+    return r->request->known != NULL ? paper_hetero(r) : paper_auto(r);
 }

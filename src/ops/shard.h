@@ -1,0 +1,99 @@
+/*
+ * What a shard can do, compiled once per precision (real.h): callers reach the right copy through a table of
+ * functions. Rows of observations come in the model's own precision.
+ *
+ * A change of a shard has three steps. find_write or find_delete computes it and leaves the model alone; whoever keeps
+ * a log appends it there; apply carries it out. Replaying a log applies its changes again without finding them.
+ */
+#ifndef BPCN_SHARD_H
+#define BPCN_SHARD_H
+
+#include "change.h"
+#include "masks.h"
+#include "threads.h"
+
+struct prepared;
+
+/* A mixture of particles that saw the same rows, and the cache of what reads derive from its parameters (or NULL). */
+struct shard {
+    struct model *model;
+    struct prepared *prepared;
+};
+
+/* A read, or an inference of codes. */
+struct read_request {
+    const void *query;          /* real [n x dim] */
+    const unsigned char *known; /* [n x dim] or NULL */
+    size_t n;
+    bpcn_read_options options;
+    const double *starts; /* [n x code_dim] or NULL: where the paper's minimiser starts */
+    double *losses;       /* [adam_steps] or NULL: its mean energies in the last round */
+    void *answers;        /* real [n x dim] or NULL; may be the query */
+    void *codes;          /* real [n x code_dim] or NULL */
+    bpcn_read_info *info; /* [n] or NULL */
+    float *spread;        /* [n x dim] or NULL: of a table, the standard deviation of each entry of the answers */
+};
+
+/* Energies (and gradients) of given codes. */
+struct energy_request {
+    const void *x;              /* real [n x dim] */
+    const unsigned char *known; /* [n x dim] or NULL */
+    const void *codes;          /* real [n x code_dim] */
+    size_t n;
+    bpcn_read_options options;
+    double *energy; /* [n] */
+    void *grad;     /* real [n x code_dim] or NULL */
+    void *grad_x;   /* real [n x dim] or NULL; only together with grad */
+};
+
+/* What a shard leaves unexplained of rows, without a search for their codes. */
+struct shortlist_request {
+    const void *rows;           /* real [n x dim], 0 where not known */
+    const unsigned char *known; /* [n x dim] or NULL */
+    struct masks masks;         /* of all n */
+    size_t n;
+    const size_t *subset; /* [count] rows to solve accurately; NULL: all n, roughly */
+    size_t count;
+    double *residual; /* [n]: squared, written for the rows that are looked at */
+};
+
+struct shard_ops {
+    struct prepared *(*cache_create)(const struct model *model); /* NULL: out of memory */
+    void (*cache_free)(struct prepared *prepared);
+    /* The parameters changed, or are those of another model of the same shape. */
+    void (*cache_reset)(struct prepared *prepared, const struct model *model);
+    size_t (*cache_bytes)(struct prepared *prepared);
+
+    /* A writer finds and applies changes. With `replaying` it updates what only inference needs when it is freed, not
+       after each change. NULL: out of memory. */
+    struct writer *(*writer_create)(const struct shard *shard, struct team *team, int replaying);
+    void (*writer_free)(struct writer *writer);
+    /* Moves the writer to another shard of the same shape: for changes of all shards, not for rows. */
+    void (*writer_attach)(struct writer *writer, const struct shard *shard);
+    /* Allocates what a change of this kind needs; after that, apply cannot fail. */
+    bpcn_status (*writer_reserve)(struct writer *writer, enum change_kind kind);
+    /* known [dim]: as in struct change. starts [particles x code_dim] or NULL: where Adam starts. The change points to
+       memory of the caller's, and to the writer's, which is valid until the writer finds the next. */
+    bpcn_status (*find_write)(struct writer *writer, const void *x, const unsigned char *known, const double *starts,
+                              struct change *change, bpcn_write_row *row);
+    bpcn_status (*find_delete)(struct writer *writer, const void *x, struct change *change);
+    void (*apply)(struct writer *writer, const struct change *change);
+
+    /* Runs in the calling thread alone. */
+    bpcn_status (*residuals)(const struct shard *shard, const struct shortlist_request *request);
+    bpcn_status (*read)(const struct shard *shard, struct team *team, const struct read_request *request);
+    bpcn_status (*energy)(const struct shard *shard, struct team *team, const struct energy_request *request);
+    bpcn_status (*sample)(const struct model *model, size_t n, uint64_t draw, void *out);
+    void (*get_mean)(const struct layer *layer, double *mean);
+    void (*set_mean)(struct layer *layer, const double *mean);
+    void (*refresh_root)(struct layer *layer); /* root_real from root */
+};
+
+extern const struct shard_ops bpcn_shard_ops_f32, bpcn_shard_ops_f64;
+
+static inline const struct shard_ops *shard_ops_for(const struct model *model)
+{
+    return model->options.precision == BPCN_FLOAT64 ? &bpcn_shard_ops_f64 : &bpcn_shard_ops_f32;
+}
+
+#endif

@@ -1,0 +1,643 @@
+/*
+ * A memory of several shards. A read first finds the shards that could have a row, by a shortlist or by table views,
+ * then reads the row in those, and takes the likeliest answer, or with table views the mean of all.
+ */
+#include "shards.h"
+
+#include "alloc.h"
+#include "random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shards that one row is read in, unless options.shards says otherwise; of each view; and rows per batch with views,
+   where every row is read in many shards. */
+enum { SHORTLIST_READS = 4, VIEW_READS = 16, VIEW_BATCH = 256 };
+/* Rows that know different entries are solved accurately in one shard out of so many, but in so many at least. */
+enum { ACCURATE_ONE_IN = 16, ACCURATE_AT_LEAST = 8 };
+/* A shard is read if its residual is at most this many times the least, plus this share of the largest, which is about
+   |x|^2. Larger: more shards are read. */
+static const double near_ratio = 1.25, near_share = 1e-3;
+
+/* The rows that one shard reads, and what it answers. */
+struct shard_task {
+    size_t k, count;
+    size_t *row;          /* [count] */
+    unsigned char *query; /* real [count x dim] */
+    unsigned char *known; /* [count x dim] or NULL */
+    void *out;            /* real [count x dim or code_dim] or NULL */
+    bpcn_read_info *info; /* [count] */
+    double *trace;        /* [count x trace_room] or NULL */
+    bpcn_status status;
+};
+
+struct shards_job {
+    const struct shards *shards;
+    const struct read_request *request;
+    size_t row_bytes, out_bytes; /* of a query; of an answer or a code */
+    unsigned char *assigned;     /* [count x n]: 1 where the shard reads the row; NULL: every shard reads every row */
+    struct shard_task *task;     /* [count], in use up to `tasks` */
+    size_t tasks;
+};
+
+/* ---- the shortlist */
+
+struct shortlist_job {
+    const struct shards *shards;
+    const struct shortlist_request *request; /* of all rows, residual [count x n] */
+    const double *limit; /* [n]: only rows whose residual is not above it are solved, accurately; NULL: all, roughly */
+    bpcn_status *status; /* [count] */
+};
+
+static bpcn_status shortlist_shard(const struct shortlist_job *j, size_t k)
+{
+    const struct shard *shard = &j->shards->shard[k];
+    struct shortlist_request r = *j->request;
+    size_t *subset = NULL;
+    r.residual += k * r.n;
+    if (j->limit != NULL) {
+        subset = alloc_zeroed(r.n, sizeof *subset);
+        for (size_t i = 0; subset != NULL && i < r.n; i++)
+            if (r.residual[i] <= j->limit[i])
+                subset[r.count++] = i;
+        if (subset == NULL || r.count == 0) {
+            free(subset);
+            return subset == NULL ? BPCN_NO_MEMORY : BPCN_OK;
+        }
+        r.subset = subset;
+    }
+    bpcn_status status = shard_ops_for(shard->model)->residuals(shard, &r);
+    free(subset);
+    return status;
+}
+
+static void shortlist_part(void *context, size_t part, size_t parts)
+{
+    const struct shortlist_job *j = context;
+    for (size_t k = part; k < j->shards->count; k += parts)
+        j->status[k] = shortlist_shard(j, k);
+}
+
+static bpcn_status shortlist_all(const struct shards *m, const struct shortlist_request *request, const double *limit)
+{
+    bpcn_status *status = alloc_zeroed(m->count, sizeof *status), result = BPCN_NO_MEMORY;
+    struct shortlist_job job = {m, request, limit, status};
+    if (status != NULL) {
+        threads_run(m->team, shortlist_part, &job);
+        result = BPCN_OK;
+    }
+    for (size_t k = 0; status != NULL && k < m->count; k++)
+        result = status[k] != BPCN_OK ? status[k] : result;
+    free(status);
+    return result;
+}
+
+/* least [most], in rising order: the smallest residuals of row i. Returns the largest of all. */
+static double smallest_residuals(const double *residual, size_t count, size_t n, size_t i, size_t most, double *least)
+{
+    double largest = 0;
+    for (size_t j = 0; j < most; j++)
+        least[j] = INFINITY;
+    for (size_t k = 0; k < count; k++) {
+        double mine = residual[k * n + i];
+        size_t at = most;
+        largest = fmax(largest, mine);
+        for (; at > 0 && mine < least[at - 1]; at--)
+            if (at < most)
+                least[at] = least[at - 1];
+        if (at < most)
+            least[at] = mine;
+    }
+    return largest;
+}
+
+/* The rough residuals of rows that know different entries are inexact: among hundreds of shards some seem nearer than
+   the right one. Those that come first are solved accurately. */
+static bpcn_status shortlist_refine(const struct shards *m, const struct shortlist_request *r)
+{
+    size_t most = m->count / ACCURATE_ONE_IN > ACCURATE_AT_LEAST ? m->count / ACCURATE_ONE_IN : ACCURATE_AT_LEAST;
+    double *least = alloc_zeroed(most, sizeof *least), *limit = alloc_zeroed(r->n, sizeof *limit);
+    bpcn_status status = BPCN_NO_MEMORY;
+    for (size_t i = 0; least != NULL && limit != NULL && i < r->n; i++) {
+        smallest_residuals(r->residual, m->count, r->n, i, most, least);
+        limit[i] = least[most - 1];
+    }
+    if (least != NULL && limit != NULL)
+        status = shortlist_all(m, r, limit);
+    free(least);
+    free(limit);
+    return status;
+}
+
+/* A copy of rows of entries of `size` bytes, 0 where not known; NULL when out of memory. */
+static unsigned char *shortlist_zero_unknown(size_t size, size_t entries, const unsigned char *x,
+                                             const unsigned char *known)
+{
+    unsigned char *copy = alloc_zeroed(entries, size);
+    for (size_t j = 0; copy != NULL && j < entries; j++)
+        if (known[j])
+            memcpy(copy + j * size, x + j * size, size);
+    return copy;
+}
+
+bpcn_status shards_residuals(const struct shards *m, size_t n, const void *x, const unsigned char *known, double *residual)
+{
+    const struct model *model = m->shard[0].model;
+    size_t dim = model->width[0];
+    unsigned char *copy = known != NULL ? shortlist_zero_unknown(real_size(model), n * dim, x, known) : NULL;
+    if (known != NULL && copy == NULL)
+        return BPCN_NO_MEMORY;
+    struct shortlist_request request = {
+        .rows = copy ? copy : x, .known = known, .masks = masks_of_rows(dim, n, known), .n = n, .residual = residual};
+    bpcn_status status = shortlist_all(m, &request, NULL);
+    if (status == BPCN_OK && !request.masks.same)
+        status = shortlist_refine(m, &request);
+    free(copy);
+    return status;
+}
+
+/* ---- which shards read which rows */
+
+static void shards_job_free(struct shards_job *r)
+{
+    for (size_t k = 0; r->task != NULL && k < r->shards->count; k++) {
+        free(r->task[k].row);
+        free(r->task[k].query);
+        free(r->task[k].known);
+        free(r->task[k].out);
+        free(r->task[k].info);
+        free(r->task[k].trace);
+    }
+    free(r->task);
+    free(r->assigned);
+}
+
+/* Row i is read in the shards whose residual is near the least, in `most` at most. least [most]: buffer. */
+static void assign_nearest(struct shards_job *r, const double *residual, size_t i, size_t most, double *least)
+{
+    size_t n = r->request->n, ties = 0;
+    double largest = smallest_residuals(residual, r->shards->count, n, i, most, least);
+    double limit = fmin(near_ratio * least[0] + near_share * largest, least[most - 1]);
+    for (size_t j = 0; j < most; j++)
+        ties += least[j] == limit; /* of the shards exactly at the limit only so many */
+    for (size_t k = 0; k < r->shards->count; k++) {
+        double mine = residual[k * n + i];
+        r->assigned[k * n + i] = mine < limit || (mine == limit && ties > 0) || k == r->shards->always;
+        ties -= mine == limit && ties > 0;
+    }
+}
+
+static bpcn_status assign_by_shortlist(struct shards_job *r, size_t most)
+{
+    const struct read_request *request = r->request;
+    double *residual = alloc_zeroed(r->shards->count * request->n, sizeof *residual);
+    double *least = alloc_zeroed(most, sizeof *least);
+    bpcn_status status = BPCN_NO_MEMORY;
+    if (residual != NULL && least != NULL)
+        status = shards_residuals(r->shards, request->n, request->query, request->known, residual);
+    for (size_t i = 0; status == BPCN_OK && i < request->n; i++)
+        assign_nearest(r, residual, i, most, least);
+    free(residual);
+    free(least);
+    return status;
+}
+
+/* Row i is read in the likeliest cells of every view. */
+static void assign_by_views(struct shards_job *r, size_t most)
+{
+    const struct table_views *views = r->shards->views;
+    const struct read_request *request = r->request;
+    size_t n = request->n, cells = table_views_cells(views);
+    unsigned char picked[TABLE_VIEW_CELLS];
+    for (size_t i = 0; i < n; i++)
+        for (size_t v = 0; v < views->count; v++) {
+            const unsigned char *known = request->known ? request->known + i * views->dim : NULL;
+            struct table_view_row row = {(const unsigned char *)request->query + i * r->row_bytes,
+                                         r->row_bytes / views->dim, known};
+            table_views_pick(views, v, &row, r->shards->rows + v * cells, most, picked);
+            for (size_t c = 0; c < cells; c++)
+                r->assigned[(v * cells + c) * n + i] = picked[c];
+        }
+}
+
+/* Fills r->assigned. */
+static bpcn_status assign_rows(struct shards_job *r)
+{
+    const struct table_views *views = r->shards->views;
+    size_t wanted = r->request->options.shards;
+    if (views == NULL && wanted > 0 && wanted >= r->shards->count)
+        return BPCN_OK;
+    r->assigned = alloc_zeroed(r->shards->count * r->request->n, 1);
+    if (r->assigned == NULL)
+        return BPCN_NO_MEMORY;
+    if (views == NULL)
+        return assign_by_shortlist(r, wanted > 0 ? wanted : SHORTLIST_READS);
+    assign_by_views(r, wanted > 0 ? wanted : VIEW_READS);
+    return BPCN_OK;
+}
+
+/* The task of shard k, if it reads any row. -1 when out of memory. */
+static int task_create(struct shards_job *r, size_t k)
+{
+    const struct read_request *request = r->request;
+    size_t n = request->n, dim = r->shards->shard[0].model->width[0];
+    struct shard_task *a = &r->task[r->tasks];
+    int traces = request->options.trace != NULL && r->shards->views == NULL;
+    a->k = k;
+    a->row = alloc_zeroed(n, sizeof *a->row);
+    for (size_t i = 0; a->row != NULL && i < n; i++)
+        if (r->assigned == NULL || r->assigned[k * n + i])
+            a->row[a->count++] = i;
+    if (a->row == NULL)
+        return -1;
+    if (a->count == 0) {
+        free(a->row);
+        a->row = NULL;
+        return 0;
+    }
+    a->query = alloc_zeroed(a->count, r->row_bytes);
+    a->known = request->known ? alloc_zeroed(a->count, dim) : NULL;
+    a->out = r->out_bytes > 0 ? alloc_zeroed(a->count, r->out_bytes) : NULL;
+    a->info = alloc_zeroed(a->count, sizeof *a->info);
+    a->trace = traces ? alloc_zeroed(a->count * request->options.trace_room, sizeof *a->trace) : NULL;
+    r->tasks++;
+    if ((traces && !a->trace) || !a->query || !a->info || (request->known && !a->known) ||
+        (r->out_bytes > 0 && !a->out))
+        return -1;
+    for (size_t i = 0; i < a->count; i++) {
+        memcpy(a->query + i * r->row_bytes, (const unsigned char *)request->query + a->row[i] * r->row_bytes,
+               r->row_bytes);
+        if (a->known != NULL)
+            memcpy(a->known + i * dim, request->known + a->row[i] * dim, dim);
+    }
+    return 0;
+}
+
+static void task_read(const struct shards_job *r, struct shard_task *a, struct team *team)
+{
+    const struct shard *shard = &r->shards->shard[a->k];
+    struct read_request request = {
+        .query = a->query, .known = a->known, .n = a->count, .options = r->request->options, .info = a->info};
+    request.options.trace = a->trace;
+    for (size_t j = 0; a->trace != NULL && j < a->count * request.options.trace_room; j++)
+        a->trace[j] = NAN;
+    *(r->request->answers != NULL ? &request.answers : &request.codes) = a->out;
+    a->status = shard_ops_for(shard->model)->read(shard, team, &request);
+}
+
+static void task_read_part(void *context, size_t part, size_t parts)
+{
+    const struct shards_job *r = context;
+    for (size_t i = part; i < r->tasks; i += parts)
+        task_read(r, &r->task[i], NULL);
+}
+
+/* A thread for each shard, or where there are few all threads for one after the other. The answers are the same. */
+static bpcn_status tasks_read(struct shards_job *r)
+{
+    if (r->tasks >= 2 * threads_count(r->shards->team))
+        threads_run(r->shards->team, task_read_part, r);
+    else
+        for (size_t i = 0; i < r->tasks; i++)
+            task_read(r, &r->task[i], r->shards->team);
+    for (size_t i = 0; i < r->tasks; i++)
+        if (r->task[i].status != BPCN_OK)
+            return r->task[i].status;
+    return BPCN_OK;
+}
+
+/* ---- the likeliest answer */
+
+static double shards_rows(const struct shards *m)
+{
+    double all = 0;
+    for (size_t k = 0; k < m->count; k++)
+        all += (double)m->rows[k];
+    return all;
+}
+
+/* The weight of shard k in the mixture, all being shards_rows. */
+static double shards_share(const struct shards *m, double all, size_t k)
+{
+    return all > 0 ? (double)m->rows[k] / all : 1 / (double)m->count;
+}
+
+/* The shard with the greatest claim answers: its log density in nats, plus its familiarity. */
+static double task_claim(const bpcn_read_info *info)
+{
+    return info->log_density + info->familiarity;
+}
+
+static double log_add(double a, double b)
+{
+    double high = fmax(a, b);
+    return isinf(high) ? high : high + log(exp(a - high) + exp(b - high));
+}
+
+/* The info of the winning shard; evaluations and density [n] are those of all of them. place: of its task's rows. */
+static void choose_winners(const struct shards_job *r, const struct shard_task **winner, size_t *place, double *density)
+{
+    bpcn_read_info *info = r->request->info;
+    double all = shards_rows(r->shards);
+    for (size_t s = 0; s < r->tasks; s++) {
+        const struct shard_task *a = &r->task[s];
+        double share = log(shards_share(r->shards, all, a->k));
+        for (size_t at = 0; at < a->count; at++) {
+            size_t i = a->row[at];
+            uint64_t evaluations = a->info[at].evaluations + (winner[i] ? info[i].evaluations : 0);
+            density[i] = log_add(density[i], share + a->info[at].log_density);
+            if (winner[i] == NULL || task_claim(&a->info[at]) > task_claim(&info[i])) {
+                winner[i] = a;
+                place[i] = at;
+                info[i] = a->info[at];
+                info[i].shard = a->k;
+            }
+            info[i].evaluations = evaluations;
+        }
+    }
+}
+
+/* Answers or codes, and info, of the shard with the greatest claim. */
+static bpcn_status shards_choose(const struct shards_job *r)
+{
+    size_t n = r->request->n, traced = r->request->options.trace_room;
+    const struct shard_task **winner = alloc_zeroed(n, sizeof *winner);
+    size_t *place = alloc_zeroed(n, sizeof *place);
+    double *density = alloc_zeroed(n, sizeof *density);
+    unsigned char *out = r->request->answers ? r->request->answers : r->request->codes;
+    bpcn_status status = winner && place && density ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        density[i] = -INFINITY;
+    if (status == BPCN_OK)
+        choose_winners(r, winner, place, density);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        r->request->info[i].log_density = density[i];
+        if (r->out_bytes > 0)
+            memcpy(out + i * r->out_bytes, (unsigned char *)winner[i]->out + place[i] * r->out_bytes, r->out_bytes);
+        if (r->request->options.trace != NULL)
+            memcpy(r->request->options.trace + i * traced, winner[i]->trace + place[i] * traced,
+                   traced * sizeof *winner[i]->trace);
+    }
+    free(winner);
+    free(place);
+    free(density);
+    return status;
+}
+
+/* ---- table views: the mean of all answers */
+
+/* log of the term of shard s in the density of its view, to which `all` rows were written. */
+static double view_log_part(const struct shards_job *r, const struct shard_task *s, size_t at, uint64_t all)
+{
+    return table_views_log_share(r->shards->views, r->shards->rows[s->k], all) + s->info[at].log_density;
+}
+
+/* Sums over the shards that were read, each weighed by its part of its view's density. */
+struct average {
+    double *top, *total;   /* [n]: of one view, the greatest log density of a shard, and the sum in units of it */
+    double *density;       /* [n]: mean over views of the log density */
+    double *mean, *square; /* [n x dim], or NULL where no answer is wanted */
+};
+
+static void average_free(struct average *a)
+{
+    free(a->top);
+    free(a->mean);
+}
+
+static int average_create(struct average *a, const struct shards_job *r)
+{
+    size_t n = r->request->n, entries = r->request->answers ? n * r->shards->views->dim : 0;
+    *a = (struct average){.top = alloc_zeroed(n, 3 * sizeof *a->top)};
+    if (entries > 0)
+        a->mean = alloc_zeroed(entries, 2 * sizeof *a->mean);
+    if (a->top == NULL || (entries > 0 && a->mean == NULL))
+        return -1;
+    a->total = a->top + n;
+    a->density = a->top + 2 * n;
+    a->square = entries > 0 ? a->mean + entries : NULL;
+    return 0;
+}
+
+/* Adds the answer of a shard to one row, with this weight. */
+static void average_add_answer(const struct shards_job *r, struct average *a, const struct shard_task *from, size_t at, double weight)
+{
+    size_t dim = r->shards->views->dim, i = from->row[at];
+    const float *narrow = (const float *)from->out + at * dim;
+    const double *wide = (const double *)from->out + at * dim;
+    for (size_t j = 0; j < dim; j++) {
+        double x = r->row_bytes == dim * sizeof *narrow ? (double)narrow[j] : wide[j];
+        a->mean[i * dim + j] += weight * x;
+        a->square[i * dim + j] += weight * (x * x + from->info[at].variance);
+    }
+}
+
+/* The tasks from `first` to before `last` are those of one view. */
+static void average_add_view(const struct shards_job *r, struct average *a, const struct shard_task *first, const struct shard_task *last)
+{
+    size_t n = r->request->n, cells = table_views_cells(r->shards->views);
+    double each = 1 / (double)r->shards->views->count;
+    uint64_t all = 0;
+    for (size_t c = 0, base = first->k / cells * cells; c < cells; c++)
+        all += r->shards->rows[base + c];
+    for (size_t i = 0; i < n; i++) {
+        a->top[i] = -INFINITY;
+        a->total[i] = 0;
+    }
+    for (const struct shard_task *s = first; s < last; s++)
+        for (size_t at = 0; at < s->count; at++)
+            a->top[s->row[at]] = fmax(a->top[s->row[at]], view_log_part(r, s, at, all));
+    for (const struct shard_task *s = first; s < last; s++)
+        for (size_t at = 0; at < s->count; at++)
+            a->total[s->row[at]] += exp(view_log_part(r, s, at, all) - a->top[s->row[at]]);
+    for (size_t i = 0; i < n; i++)
+        a->density[i] += each * (a->top[i] + log(a->total[i]));
+    for (const struct shard_task *s = first; a->mean != NULL && s < last; s++)
+        for (size_t at = 0; at < s->count; at++) {
+            size_t i = s->row[at];
+            average_add_answer(r, a, s, at, each * exp(view_log_part(r, s, at, all) - a->top[i]) / a->total[i]);
+        }
+}
+
+/* The answers, and their spread: the differences between shards and views, and the variance of each. */
+static void average_store(const struct shards_job *r, const struct average *a)
+{
+    const struct read_request *request = r->request;
+    size_t entries = request->n * r->shards->views->dim;
+    for (size_t j = 0; j < entries; j++) {
+        int known = request->known != NULL && request->known[j];
+        if (r->row_bytes == r->shards->views->dim * sizeof(float))
+            ((float *)request->answers)[j] = (float)a->mean[j];
+        else
+            ((double *)request->answers)[j] = a->mean[j];
+        if (request->spread != NULL)
+            request->spread[j] = known ? 0 : (float)sqrt(fmax(0, a->square[j] - a->mean[j] * a->mean[j]));
+    }
+}
+
+static bpcn_status shards_average(const struct shards_job *r)
+{
+    struct average a;
+    size_t n = r->request->n, cells = table_views_cells(r->shards->views), last;
+    size_t *place = alloc_zeroed(n, sizeof *place);
+    double *density = alloc_zeroed(n, sizeof *density);
+    const struct shard_task **winner = alloc_zeroed(n, sizeof *winner);
+    bpcn_status status = average_create(&a, r) == 0 && place && density && winner ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        choose_winners(r, winner, place, density);
+    for (size_t first = 0; status == BPCN_OK && first < r->tasks; first = last) {
+        for (last = first; last < r->tasks && r->task[last].k / cells == r->task[first].k / cells; last++)
+            ;
+        average_add_view(r, &a, r->task + first, r->task + last);
+    }
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        r->request->info[i].log_density = a.density[i];
+        r->request->info[i].familiarity = 0; /* a mean over rows alike does not tell which of them were written */
+        r->request->info[i].verdict = BPCN_CANNOT_TELL;
+    }
+    if (status == BPCN_OK && a.mean != NULL)
+        average_store(r, &a);
+    average_free(&a);
+    free(place);
+    free(density);
+    free(winner);
+    return status;
+}
+
+/* ---- the read */
+
+static bpcn_status shards_read_batch(const struct shards *m, const struct read_request *request)
+{
+    const struct model *model = m->shard[0].model;
+    size_t size = real_size(model);
+    struct shards_job r = {.shards = m, .request = request, .row_bytes = model->width[0] * size};
+    r.out_bytes = request->answers ? r.row_bytes : request->codes ? model->code_dim * size : 0;
+    r.task = alloc_zeroed(m->count, sizeof *r.task);
+    bpcn_status status = r.task != NULL ? assign_rows(&r) : BPCN_NO_MEMORY;
+    for (size_t k = 0; status == BPCN_OK && k < m->count; k++)
+        if (task_create(&r, k) != 0)
+            status = BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = tasks_read(&r);
+    if (status == BPCN_OK)
+        status = m->views != NULL && request->codes == NULL ? shards_average(&r) : shards_choose(&r);
+    shards_job_free(&r);
+    return status;
+}
+
+bpcn_status shards_read(const struct shards *m, const struct read_request *request)
+{
+    const struct model *model = m->shard[0].model;
+    size_t dim = model->width[0], size = real_size(model);
+    size_t most = m->views != NULL ? VIEW_BATCH : request->n;
+    bpcn_status status = BPCN_OK;
+    for (size_t first = 0; status == BPCN_OK && first < request->n; first += most) {
+        struct read_request part = *request;
+        part.n = request->n - first < most ? request->n - first : most;
+        part.query = (const unsigned char *)request->query + first * dim * size;
+        part.known = request->known ? request->known + first * dim : NULL;
+        part.answers = request->answers ? (unsigned char *)request->answers + first * dim * size : NULL;
+        part.codes = request->codes ? (unsigned char *)request->codes + first * model->code_dim * size : NULL;
+        if (part.options.trace != NULL)
+            part.options.trace += first * part.options.trace_room;
+        part.spread = request->spread ? request->spread + first * dim : NULL;
+        part.info = request->info + first;
+        status = shards_read_batch(m, &part);
+    }
+    return status;
+}
+
+/* ---- the mixture */
+
+/* total [n] += share (part - total), entries being of `size` bytes */
+static void mix_in(size_t size, size_t n, double share, const void *part, void *total)
+{
+    const float *narrow = part;
+    const double *wide = part;
+    for (size_t j = 0; j < n; j++)
+        if (size == sizeof *narrow)
+            ((float *)total)[j] += (float)share * (narrow[j] - ((float *)total)[j]);
+        else
+            ((double *)total)[j] += share * (wide[j] - ((double *)total)[j]);
+}
+
+/* Adds a shard, whose energies and gradients are `part`, to the sum of those before it. */
+static void energy_add_shard(const struct model *model, double log_share, const struct energy_request *part,
+                      const struct energy_request *sum)
+{
+    size_t size = real_size(model), code = model->code_dim;
+    for (size_t i = 0; i < part->n; i++) {
+        double mine = log_share - part->energy[i], all = log_add(-sum->energy[i], mine);
+        sum->energy[i] = -all;
+        if (sum->grad != NULL && !isinf(mine))
+            mix_in(size, code, exp(mine - all), (const unsigned char *)part->grad + i * code * size,
+                  (unsigned char *)sum->grad + i * code * size);
+    }
+}
+
+bpcn_status shards_energy(const struct shards *m, const struct energy_request *request)
+{
+    const struct model *model = m->shard[0].model;
+    size_t n = request->n, grad_bytes = n * model->code_dim * real_size(model);
+    double all = shards_rows(m);
+    struct energy_request part = *request, sum = *request; /* the caller's arrays are filled at the end, on success */
+    part.energy = alloc_zeroed(n, sizeof *part.energy);
+    sum.energy = alloc_zeroed(n, sizeof *sum.energy);
+    part.grad = request->grad ? alloc_zeroed(1, grad_bytes) : NULL;
+    sum.grad = request->grad ? alloc_zeroed(1, grad_bytes) : NULL;
+    bpcn_status status =
+        part.energy && sum.energy && (request->grad == NULL || (part.grad && sum.grad)) ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        sum.energy[i] = INFINITY;
+    for (size_t k = 0; status == BPCN_OK && k < m->count; k++) {
+        status = shard_ops_for(model)->energy(&m->shard[k], NULL, &part);
+        if (status == BPCN_OK)
+            energy_add_shard(model, log(shards_share(m, all, k)), &part, &sum);
+    }
+    if (status == BPCN_OK)
+        memcpy(request->energy, sum.energy, n * sizeof *sum.energy);
+    if (status == BPCN_OK && request->grad != NULL)
+        memcpy(request->grad, sum.grad, grad_bytes);
+    free(part.energy);
+    free(part.grad);
+    free(sum.energy);
+    free(sum.grad);
+    return status;
+}
+
+bpcn_status shards_sample(const struct shards *m, size_t n, uint64_t seed, uint64_t draw, void *out)
+{
+    const struct model *model = m->shard[0].model;
+    size_t bytes = model->width[0] * real_size(model);
+    double all = shards_rows(m);
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        uint64_t own = random_stream(STREAM_SAMPLE, draw, i);
+        double left = random_uniform(seed, own, 0);
+        size_t k = 0;
+        while (k + 1 < m->count && (left -= shards_share(m, all, k)) >= 0)
+            k++;
+        status = shard_ops_for(model)->sample(m->shard[k].model, 1, own, (unsigned char *)out + i * bytes);
+    }
+    return status;
+}
+
+struct model *shard_prior(const bpcn_options *options)
+{
+    struct shard shard = {.model = model_allocate(options)};
+    if (shard.model == NULL)
+        return NULL;
+    const struct shard_ops *ops = shard_ops_for(shard.model);
+    struct writer *writer = ops->writer_create(&shard, NULL, 0);
+    if (writer == NULL || ops->writer_reserve(writer, CHANGE_FORGET) != BPCN_OK) {
+        ops->writer_free(writer);
+        model_free(shard.model);
+        return NULL;
+    }
+    /* the prior is what remains when everything is forgotten */
+    ops->apply(writer, &(struct change){.kind = CHANGE_FORGET, .beta = 1});
+    ops->writer_free(writer);
+    shard.model->forgets = 0;
+    return shard.model;
+}
