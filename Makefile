@@ -211,13 +211,13 @@ $(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
 $(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
-$(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS)
-	$(LINK) $^ $(PICTURE_LIBS) -lm
+$(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS) $(STATIC)
+	$(LINK) $^ $(PICTURE_LIBS) $(BLAS_LIBS)
 # The parser of bodies, and what it says its refusals with
 BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/console)
 $(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
-$(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
-	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
+$(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS) $(STATIC)
+	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
@@ -306,10 +306,10 @@ fuzz: ## libFuzzer on every reader
 
 .PHONY: fuzzers
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS)
-	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) -lm
-$(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS)
-	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) -lm
+$(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS) $(STATIC)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(BLAS_LIBS)
+$(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS) $(STATIC)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 

@@ -167,16 +167,16 @@ int archive_save(const struct say *say, const char *path, const bpcn_memory *mem
 {
     bpcn_options o = {.size = sizeof o};
     bpcn_stats stats = {.size = sizeof stats};
-    fmt_error error = {"out of memory"};
     struct packing p = {0};
+    bpcn_fail(BPCN_NO_MEMORY, "out of memory"); /* what it is unless a call below says otherwise */
     int failed = bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_stats(memory, &stats) != BPCN_OK ||
                  packing_create(&p, o.layers, stats.shards) || pack_options(&p, &o) ||
                  pack_counts(&p, memory, &stats) || pack_fields(&p, fields);
     for (size_t k = 0; !failed && k < stats.shards; k++)
         failed = pack_shard(&p, memory, &o, k);
-    failed = failed || fmt_write_npz(path, p.member, p.count, false, &error) != FMT_OK;
+    failed = failed || fmt_write_npz(path, p.member, p.count, false) != BPCN_OK;
     packing_free(&p);
-    return failed ? say_error(say, "%s", error.message) : EXIT_DONE;
+    return failed ? say_error(say, "%s", bpcn_error()) : EXIT_DONE;
 }
 
 /* ---- and back */
@@ -193,9 +193,8 @@ static int wrong(const struct unpacking *u, const char *member, const char *why)
 
 static int read_member(const struct unpacking *u, const char *name, size_t count, fmt_array *array)
 {
-    fmt_error error;
-    if (fmt_npz_read_f64(u->path, name, array, &error) != FMT_OK)
-        return say_error(u->say, "%s", error.message);
+    if (fmt_npz_read_f64(u->path, name, array) != BPCN_OK)
+        return say_error(u->say, "%s", bpcn_error());
     if (count > 0 && array->count != count) {
         int status = say_error(u->say, "%s: %s: %zu values, but %zu are wanted", u->path, name, array->count, count);
         fmt_array_free(array);
@@ -228,9 +227,8 @@ static int read_size(const struct unpacking *u, const char *name, double most, s
 static int has_member(const struct unpacking *u, const char *name, bool *there)
 {
     fmt_names names = {0};
-    fmt_error error;
-    if (fmt_npz_list(u->path, &names, &error) != FMT_OK)
-        return say_error(u->say, "%s", error.message);
+    if (fmt_npz_list(u->path, &names) != BPCN_OK)
+        return say_error(u->say, "%s", bpcn_error());
     *there = false;
     for (size_t i = 0; i < names.count; i++)
         *there = *there || strcmp(names.name[i], name) == 0;
@@ -389,7 +387,7 @@ static void read_fields(const struct unpacking *u, char *fields, size_t room)
 {
     fmt_array a;
     fields[0] = '\0';
-    if (fmt_npz_read_f64(u->path, "fields", &a, NULL) != FMT_OK)
+    if (fmt_npz_read_f64(u->path, "fields", &a) != BPCN_OK)
         return;
     for (size_t i = 0; i < a.count && i + 1 < room; i++) {
         bool text = a.data[i] == '\t' || a.data[i] == '\n' || (a.data[i] >= 32 && a.data[i] < 256);
@@ -467,7 +465,6 @@ static int adopt(const struct say *say, const char *from, const char *to, bool f
     bpcn_memory *memory;
     bpcn_options o = {.size = sizeof o};
     fmt_schema fields;
-    fmt_error why;
     char text[NOTE_MOST], size[32];
     int status = archive_load(say, from, &memory, text, sizeof text);
     if (status != 0)
@@ -475,12 +472,12 @@ static int adopt(const struct say *say, const char *from, const char *to, bool f
     bpcn_memory_get_options(memory, &o);
     snprintf(size, sizeof size, "%zu", o.dim);
     bool lines = strncmp(text, "columns=", 8) == 0 || strncmp(text, "missing=", 8) == 0;
-    int failed = lines     ? fmt_schema_parse(text, &fields, &why) != FMT_OK
-                 : text[0] ? fmt_schema_parse_fields(text, &fields, &why) != FMT_OK
-                           : fields_parse_shape("row", size, &fields, &why);
+    int failed = lines     ? fmt_schema_parse(text, &fields) != BPCN_OK
+                 : text[0] ? fmt_schema_parse_fields(text, &fields) != BPCN_OK
+                           : fields_parse_shape("row", size, &fields);
     if (failed || fields.dim != o.dim) {
         bpcn_memory_free(memory);
-        status = say_error(say, "%s: fields: %s", from, failed ? why.message : "not the memory's number of entries");
+        status = say_error(say, "%s: fields: %s", from, failed ? bpcn_error() : "not the memory's number of entries");
     } else {
         status = memfile_adopt(say, to, memory, &fields, force);
     }

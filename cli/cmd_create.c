@@ -108,18 +108,17 @@ static int parse_word(struct args *a, const char *option, const char *const *wor
 
 static void parse_shape(struct args *a, int c, struct plan *plan)
 {
-    fmt_error why;
     fmt_schema_free(&plan->fields);
-    int failed = c == OPT_IMAGE ? fields_parse_shape("image", optarg, &plan->fields, &why)
-                 : c == OPT_DIM ? fields_parse_shape("row", optarg, &plan->fields, &why)
-                                : fmt_schema_parse_fields(optarg, &plan->fields, &why) != FMT_OK;
+    int failed = c == OPT_IMAGE ? fields_parse_shape("image", optarg, &plan->fields)
+                 : c == OPT_DIM ? fields_parse_shape("row", optarg, &plan->fields)
+                                : fmt_schema_parse_fields(optarg, &plan->fields) != BPCN_OK;
     plan->shapes++;
     if (failed)
         a->status = say_usage(&a->say, "--%s: %s",
                               c == OPT_IMAGE ? "image"
                               : c == OPT_DIM ? "dim"
                                              : "fields",
-                              why.message);
+                              bpcn_error());
 }
 
 static void parse_option(struct args *a, int c, struct plan *plan)

@@ -84,7 +84,7 @@ static void show_row(struct demo *d, const float *pictures)
     for (size_t i = 0; i < SHOWN; i++) {
         for (size_t j = 0; j < ZOOM * ZOOM * DIM; j++)
             large[j] = pictures[i * DIM + j / (ZOOM * SIDE) / ZOOM * SIDE + j % (ZOOM * SIDE) / ZOOM];
-        fmt_grid_put(&d->grid, d->grid_row, i, large, NULL);
+        fmt_grid_put(&d->grid, d->grid_row, i, large);
     }
     d->grid_row++;
 }
@@ -142,9 +142,8 @@ static int recall_all(struct demo *d)
 
 static int save_picture(struct demo *d, const char *path)
 {
-    fmt_error error;
-    if (fmt_write_image(path, FMT_ANY, d->grid.data, d->grid.height, d->grid.width, d->grid.channels, &error))
-        return complain(error.message);
+    if (fmt_write_image(path, FMT_ANY, d->grid.data, d->grid.height, d->grid.width, d->grid.channels))
+        return complain(bpcn_error());
     printf("\n%s shows twelve of them: what was written, then query and answer for each line above.\n", path);
     return 0;
 }
@@ -152,13 +151,12 @@ static int save_picture(struct demo *d, const char *path)
 static int load_pictures(struct demo *d)
 {
     fmt_options options = fmt_options_default();
-    fmt_error error;
     options.max_rows = PICTURES;
-    if (fmt_read(dataset, &options, &d->pictures, &error) != FMT_OK) {
+    if (fmt_read(dataset, &options, &d->pictures) != BPCN_OK) {
         fprintf(stderr,
                 "bpcn demo: %s\nThe demo shows Fashion-MNIST: install the Debian package "
                 "dataset-fashion-mnist.\n",
-                error.message);
+                bpcn_error());
         return 1;
     }
     if (d->pictures.rows < PICTURES || d->pictures.dim != DIM)
@@ -168,14 +166,13 @@ static int load_pictures(struct demo *d)
 
 static int run(struct demo *d, const char *out)
 {
-    fmt_error error;
     if (load_pictures(d) != 0)
         return 1;
     d->query = calloc(PICTURES * DIM, sizeof *d->query);
     d->answer = calloc(PICTURES * DIM, sizeof *d->answer);
     d->known = calloc(PICTURES * DIM, 1);
     if (!d->query || !d->answer || !d->known ||
-        fmt_grid_create(9, SHOWN, ZOOM * SIDE, ZOOM * SIDE, 1, 2, 0.2f, &d->grid, &error) != FMT_OK)
+        fmt_grid_create(9, SHOWN, ZOOM * SIDE, ZOOM * SIDE, 1, 2, 0.2f, &d->grid) != BPCN_OK)
         return complain("out of memory");
     return write_all(d) || recall_all(d) || save_picture(d, out);
 }
@@ -187,7 +184,6 @@ static int make_file(const struct say *say, const struct demo *d, const char *pa
 {
     bpcn_options o;
     fmt_schema schema = {0};
-    fmt_error error;
     struct memfile file;
     bpcn_write_row became[PICTURES];
     size_t written;
@@ -196,8 +192,8 @@ static int make_file(const struct say *say, const struct demo *d, const char *pa
     o.shards = 16;
     for (size_t l = 0; l < o.layers; l++)
         o.hidden[l] = 64;
-    if (fields_parse_shape("image", "28x28", &schema, &error) != 0)
-        return complain(error.message);
+    if (fields_parse_shape("image", "28x28", &schema) != 0)
+        return complain(bpcn_error());
     int failed = memfile_create(say, path, &o, &schema, false, 0);
     fmt_schema_free(&schema);
     if (failed || memfile_open(say, path, TO_CHANGE, &file) != 0)

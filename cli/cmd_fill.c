@@ -130,11 +130,10 @@ static int fill_batches(struct fill *fill, struct input *input, struct output *o
 
 static int save_spreads(const struct fill *fill, const struct spreads *s)
 {
-    fmt_error error;
     fmt_table table = {.rows = s->rows, .dim = fill->file.remark.fields.cells, .data = s->cells};
-    if (fill->spread == NULL || fmt_write(fill->spread, FMT_ANY, &table, &error) == FMT_OK)
+    if (fill->spread == NULL || fmt_write(fill->spread, FMT_ANY, &table) == BPCN_OK)
         return 0;
-    return say_error(fill->file.say, "%s", error.message);
+    return say_error(fill->file.say, "%s", bpcn_error());
 }
 
 int fill_array(struct fill *fill, const char *path)
@@ -178,7 +177,6 @@ struct filler {
     struct fill *fill;
     struct table *table;
     fmt_output *out, *spread_out;
-    fmt_error error;
     struct waiting text, spreads;
     struct gap *gap;
     size_t gaps, gap_room;
@@ -241,17 +239,17 @@ static int add_row(struct filler *f)
     return good ? f->gaps > before : -1;
 }
 
-static fmt_status put_gap(struct filler *f, const struct gap *g)
+static bpcn_status put_gap(struct filler *f, const struct gap *g)
 {
     size_t at = g->row * f->fill->file.remark.fields.dim + g->cell->entry;
     const fmt_column *column = g->cell->column;
     char text[FMT_CELL_ROOM];
     fmt_decode_text(column, f->whole + at, &f->table->style, text, sizeof text);
     bool quote = g->quoted && text[0] != '"';
-    fmt_status status = quote ? fmt_output_put(f->out, "\"", 1) : FMT_OK;
-    status = status == FMT_OK ? fmt_output_put(f->out, text, strlen(text)) : status;
-    status = status == FMT_OK && quote ? fmt_output_put(f->out, "\"", 1) : status;
-    if (status != FMT_OK || f->spread_out == NULL)
+    bpcn_status status = quote ? fmt_output_put(f->out, "\"", 1) : BPCN_OK;
+    status = status == BPCN_OK ? fmt_output_put(f->out, text, strlen(text)) : status;
+    status = status == BPCN_OK && quote ? fmt_output_put(f->out, "\"", 1) : status;
+    if (status != BPCN_OK || f->spread_out == NULL)
         return status;
     double spread = cell_spread(column, f->whole + at, f->spread + at);
     fmt_column shown = {.kind = FMT_NUMBER, .scale = column->kind == FMT_CATEGORY ? 1 : column->scale};
@@ -259,9 +257,9 @@ static fmt_status put_gap(struct filler *f, const struct gap *g)
     return fmt_output_put(f->spread_out, text, strlen(text));
 }
 
-static fmt_status put_part(fmt_output *out, const struct waiting *w, size_t from, size_t to)
+static bpcn_status put_part(fmt_output *out, const struct waiting *w, size_t from, size_t to)
 {
-    return to > from ? fmt_output_put(out, w->bytes + from, to - from) : FMT_OK;
+    return to > from ? fmt_output_put(out, w->bytes + from, to - from) : BPCN_OK;
 }
 
 /* What waits goes out, its gaps filled. */
@@ -272,14 +270,14 @@ static int flush(struct filler *f)
     int failed = fill_rows(&f->fill->file, f->whole, f->known, f->rows, f->spread);
     if (failed)
         return failed;
-    fmt_status status = FMT_OK;
-    for (size_t i = 0; i <= f->gaps && status == FMT_OK; i++) {
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; i <= f->gaps && status == BPCN_OK; i++) {
         size_t end = i < f->gaps ? f->gap[i].at : f->text.size;
         size_t stop = i < f->gaps ? f->gap[i].empty : f->spreads.size;
         status = put_part(f->out, &f->text, at, end);
-        if (status == FMT_OK && f->spread_out != NULL)
+        if (status == BPCN_OK && f->spread_out != NULL)
             status = put_part(f->spread_out, &f->spreads, empty, stop);
-        if (status == FMT_OK && i < f->gaps)
+        if (status == BPCN_OK && i < f->gaps)
             status = put_gap(f, &f->gap[i]);
         at = end;
         empty = stop;
@@ -287,7 +285,7 @@ static int flush(struct filler *f)
     f->fill->filled_cells += f->gaps;
     f->fill->filled_rows += f->rows;
     f->gaps = f->rows = f->text.size = f->spreads.size = 0;
-    return status == FMT_OK ? 0 : say_error(f->fill->file.say, "%s", f->error.message);
+    return status == BPCN_OK ? 0 : say_error(f->fill->file.say, "%s", bpcn_error());
 }
 
 static int take_row(struct filler *f)
@@ -314,9 +312,9 @@ static int run(struct filler *f)
     size_t dim = f->fill->file.remark.fields.dim;
     int got = 1, status = 0;
     if (f->table->header != NULL &&
-        (fmt_output_put(f->out, f->table->header, f->table->header_size) != FMT_OK ||
-         (f->spread_out != NULL && fmt_output_put(f->spread_out, f->table->header, f->table->header_size) != FMT_OK)))
-        return say_error(f->fill->file.say, "%s", f->error.message);
+        (fmt_output_put(f->out, f->table->header, f->table->header_size) != BPCN_OK ||
+         (f->spread_out != NULL && fmt_output_put(f->spread_out, f->table->header, f->table->header_size) != BPCN_OK)))
+        return say_error(f->fill->file.say, "%s", bpcn_error());
     while (status == 0 && got > 0) {
         if (interrupted())
             return EXIT_INTERRUPTED;
@@ -335,10 +333,10 @@ static int run(struct filler *f)
 /* Both files, or neither. */
 static int finish(struct filler *f, int status)
 {
-    fmt_status kept = status == 0 ? FMT_OK : FMT_ERR_ARGUMENT;
+    bpcn_status kept = status == 0 ? BPCN_OK : BPCN_INVALID;
     kept = fmt_output_close(f->out, kept);
     kept = fmt_output_close(f->spread_out, kept);
-    return status == 0 && kept != FMT_OK ? say_error(f->fill->file.say, "%s", f->error.message) : status;
+    return status == 0 && kept != BPCN_OK ? say_error(f->fill->file.say, "%s", bpcn_error()) : status;
 }
 
 int fill_table(struct fill *fill, const char *path)
@@ -354,9 +352,9 @@ int fill_table(struct fill *fill, const char *path)
         say_error(fill->file.say, "out of memory");
     else if ((f.table = table_open(fill->file.say, &fill->file.remark.fields, path, fill->input.clip)) == NULL)
         status = EXIT_FAILED;
-    else if ((f.out = fmt_output_open(fill->output, &f.error)) == NULL ||
-             (fill->spread != NULL && (f.spread_out = fmt_output_open(fill->spread, &f.error)) == NULL))
-        status = finish(&f, say_error(fill->file.say, "%s", f.error.message));
+    else if (fmt_output_open(fill->output, &f.out) != BPCN_OK ||
+             (fill->spread != NULL && fmt_output_open(fill->spread, &f.spread_out) != BPCN_OK))
+        status = finish(&f, say_error(fill->file.say, "%s", bpcn_error()));
     else
         status = finish(&f, run(&f));
     table_close(f.table);

@@ -36,7 +36,6 @@ int scores_close(struct scores *scores, bool keep);
 struct scores {
     const struct say *say;
     fmt_output *out;
-    fmt_error error;
     double alarm;
 };
 
@@ -51,10 +50,9 @@ struct scores *scores_open(const struct say *say, const char *path, double alarm
     }
     s->say = say;
     s->alarm = alarm;
-    s->out = fmt_output_open(path, &s->error);
-    if (s->out != NULL && fmt_output_put(s->out, header, strlen(header)) == FMT_OK)
+    if (fmt_output_open(path, &s->out) == BPCN_OK && fmt_output_put(s->out, header, strlen(header)) == BPCN_OK)
         return s;
-    say_error(say, "%s", s->error.message);
+    say_error(say, "%s", bpcn_error());
     scores_close(s, false);
     return NULL;
 }
@@ -70,9 +68,9 @@ int scores_add(struct scores *s, size_t row, const bpcn_read_info *info, double 
                         s->alarm < 0 ? ""
                         : alarm      ? ",1"
                                      : ",0");
-    if (fmt_output_put(s->out, line, (size_t)size) == FMT_OK)
+    if (fmt_output_put(s->out, line, (size_t)size) == BPCN_OK)
         return 0;
-    return say_error(s->say, "%s", s->error.message);
+    return say_error(s->say, "%s", bpcn_error());
 }
 
 int scores_close(struct scores *s, bool keep)
@@ -80,8 +78,8 @@ int scores_close(struct scores *s, bool keep)
     int status = 0;
     if (s == NULL)
         return 0;
-    if (fmt_output_close(s->out, keep ? FMT_OK : FMT_ERR_ARGUMENT) != FMT_OK && keep)
-        status = say_error(s->say, "%s", s->error.message);
+    if (fmt_output_close(s->out, keep ? BPCN_OK : BPCN_INVALID) != BPCN_OK && keep)
+        status = say_error(s->say, "%s", bpcn_error());
     free(s);
     return status;
 }

@@ -488,12 +488,11 @@ static void read_trials(const char *text, bpcn_trials *t)
 int remark_parse(const char *text, size_t dim, struct remark *r)
 {
     char value[64];
-    fmt_error error;
     *r = (struct remark){.fullness = -1};
-    if (fmt_schema_parse(text, &r->fields, &error) != FMT_OK)
+    if (fmt_schema_parse(text, &r->fields) != BPCN_OK)
         return -1;
     snprintf(value, sizeof value, "%zu", dim);
-    if (r->fields.count == 0 && fields_parse_shape("row", value, &r->fields, &error) != 0)
+    if (r->fields.count == 0 && fields_parse_shape("row", value, &r->fields) != 0)
         return -1;
     if (r->fields.dim != dim) {
         fmt_schema_free(&r->fields);

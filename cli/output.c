@@ -81,7 +81,6 @@ static int choose_form(struct output *out)
 {
     const char *path = out->options.path;
     struct stat st;
-    fmt_error error;
     out->form = FORM_NONE;
     if (path == NULL)
         return 0;
@@ -102,8 +101,8 @@ static int choose_form(struct output *out)
                          "%s: the suffix names no type that can be written "
                          "(png jpg ppm pgm npy npz csv f32)",
                          path);
-    if (!folder && fmt_check_output(path, &error) != FMT_OK)
-        return say_error(out->say, "%s", error.message);
+    if (!folder && fmt_check_output(path) != BPCN_OK)
+        return say_error(out->say, "%s", bpcn_error());
     return 0;
 }
 
@@ -140,7 +139,7 @@ void output_close(struct output *out)
 {
     if (out == NULL)
         return;
-    table_writer_close(out->text, false, NULL);
+    table_writer_close(out->text, false);
     free(out->answers);
     free(out->queries);
     free(out->truths);
@@ -199,25 +198,23 @@ static float *outgoing(const struct output *out, const float *x, size_t rows, si
 /* A table as text, begun with its header. */
 static int put_table(struct output *out, size_t rows, const float *answers)
 {
-    fmt_error error;
     if (out->text == NULL)
-        out->text = table_writer_open(out->fields, out->only, out->options.path, &error);
-    if (out->text != NULL && table_writer_add(out->text, answers, rows) == FMT_OK)
+        out->text = table_writer_open(out->fields, out->only, out->options.path);
+    if (out->text != NULL && table_writer_add(out->text, answers, rows) == BPCN_OK)
         return 0;
-    return say_error(out->say, "%s", out->text ? table_writer_error(out->text) : error.message);
+    return say_error(out->say, "%s", bpcn_error());
 }
 
 static int add_stream(struct output *out, size_t rows, const float *answers)
 {
-    fmt_error error;
     size_t size;
     float *data = outgoing(out, answers, rows, &size);
     if (data == NULL)
         return say_error(out->say, "out of memory");
     fmt_table table = {.rows = rows, .dim = size, .data = data};
-    fmt_status status = fmt_write_stream(stdout, "standard output", out->kind, &table, &error);
+    bpcn_status status = fmt_write_stream(stdout, "standard output", out->kind, &table);
     free(data);
-    return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+    return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
 }
 
 /* ---- a folder: each answer under the name of its row */
@@ -341,7 +338,6 @@ static int save_npz(const struct output *out)
     size_t size = 0, count = 0;
     float *x[3] = {outgoing(out, out->answers, out->rows, &size), NULL, NULL};
     fmt_member members[5];
-    fmt_error error = {"out of memory"};
     members[count++] = (fmt_member){"answer", FMT_F32, 2, {out->rows, size}, x[0]};
     if (out->query && out->only == NULL) {
         x[1] = outgoing(out, out->queries, out->rows, &size);
@@ -354,36 +350,34 @@ static int save_npz(const struct output *out)
         x[2] = outgoing(out, out->truths, out->rows, &size);
         members[count++] = (fmt_member){"truth", FMT_F32, 2, {out->rows, size}, x[2]};
     }
-    fmt_status status = FMT_ERR_MEMORY;
+    bpcn_status status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (x[0] && (x[1] || !out->query || out->only) && (x[2] || !out->query || !out->truth))
-        status = fmt_write_npz(out->options.path, members, count, false, &error);
+        status = fmt_write_npz(out->options.path, members, count, false);
     for (size_t i = 0; i < 3; i++)
         free(x[i]);
-    return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+    return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
 }
 
 static int save_array(const struct output *out)
 {
     size_t size;
-    fmt_error error;
     if (out->kind == FMT_NPZ)
         return save_npz(out);
     float *data = outgoing(out, out->answers, out->rows, &size);
     if (data == NULL)
         return say_error(out->say, "out of memory");
     fmt_table table = {.rows = out->rows, .dim = size, .data = data};
-    fmt_status status = fmt_write(out->options.path, out->kind, &table, &error);
+    bpcn_status status = fmt_write(out->options.path, out->kind, &table);
     free(data);
-    return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+    return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
 }
 
 int output_finish(struct output *out)
 {
     if (out->text != NULL) {
-        fmt_error error;
-        fmt_status status = table_writer_close(out->text, true, &error);
+        bpcn_status status = table_writer_close(out->text, true);
         out->text = NULL;
-        return status == FMT_OK ? 0 : say_error(out->say, "%s", error.message);
+        return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
     }
     if (out->rows == 0 || !output_waits(out))
         return 0;

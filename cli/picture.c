@@ -143,9 +143,8 @@ static void draw_all(struct canvas *c, const struct layout *l, const fmt_column 
 static int save(const struct say *say, const char *path, fmt_kind kind, const float *data, size_t height, size_t width,
                 size_t channels)
 {
-    fmt_error error;
-    if (fmt_write_image(path, kind, data, height, width, channels, &error) != FMT_OK)
-        return say_error(say, "%s", error.message);
+    if (fmt_write_image(path, kind, data, height, width, channels) != BPCN_OK)
+        return say_error(say, "%s", bpcn_error());
     return 0;
 }
 

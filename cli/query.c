@@ -133,11 +133,10 @@ static int spread_mask(struct query_maker *q, const fmt_table *t)
 static int load_mask(struct query_maker *q)
 {
     fmt_table table;
-    fmt_error error;
     if (q->options.mask == NULL)
         return 0;
-    if (fmt_read(q->options.mask, NULL, &table, &error) != FMT_OK) {
-        say_error(q->say, "%s", error.message);
+    if (fmt_read(q->options.mask, NULL, &table) != BPCN_OK) {
+        say_error(q->say, "%s", bpcn_error());
         return -1;
     }
     int failed = spread_mask(q, &table);

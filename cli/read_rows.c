@@ -308,8 +308,7 @@ static bool has_raw_suffix(const char *path)
 }
 
 /* Raw floats need a row length, and come from a pipe a few rows at a time. */
-static fmt_status load_table(const fmt_schema *fields, const struct item *item, fmt_options *o, fmt_table *t,
-                             fmt_error *error)
+static bpcn_status load_table(const fmt_schema *fields, const struct item *item, fmt_options *o, fmt_table *t)
 {
     bool stream = strcmp(item->path, "-") == 0;
     if (o->kind == FMT_ANY && (stream || has_raw_suffix(item->path)))
@@ -318,16 +317,16 @@ static fmt_status load_table(const fmt_schema *fields, const struct item *item, 
         o->dim = item->field ? item->field->size : fields->cells;
     else if (o->resize && o->kind == FMT_ANY && !stream && access(item->path, R_OK) == 0) {
         /* shapes are for pictures: arrays are judged here, with a better sentence */
-        fmt_status status = fmt_read(item->path, o, t, error);
-        if (status != FMT_ERR_VALUE)
+        bpcn_status status = fmt_read(item->path, o, t);
+        if (status != BPCN_INVALID)
             return status;
         o->width = o->height = o->channels = 0;
     }
     if (!stream)
-        return fmt_read(item->path, o, t, error);
+        return fmt_read(item->path, o, t);
     if (o->kind == FMT_RAW && o->max_rows == 0 && o->first_row == 0)
         o->max_rows = STREAM_ROWS;
-    return fmt_read_stream(stdin, "standard input", o, t, error);
+    return fmt_read_stream(stdin, "standard input", o, t);
 }
 
 /* Whether the item is a CSV table whose columns are the memory's. */
@@ -393,7 +392,6 @@ static int load_piece(const struct say *say, const fmt_schema *fields, const str
     const char *name = strcmp(item->path, "-") == 0 ? "standard input" : item->path;
     fmt_options o = reader_options(fields, options, item);
     fmt_table t = {0};
-    fmt_error error;
     *piece = (struct piece){.field = item->field};
     if (item->field != NULL && strcmp(item->path, "-") != 0 && access(item->path, F_OK) != 0 && errno == ENOENT)
         return load_literal(say, item, piece);
@@ -401,10 +399,10 @@ static int load_piece(const struct say *say, const fmt_schema *fields, const str
         return load_rows(say, fields, options, item, table, piece);
     if (options->name != NULL)
         return say_error(say, "%s: --name %s is for CSV tables, whose columns have names", name, options->name), -1;
-    fmt_status status = load_table(fields, item, &o, &t, &error);
-    if (status != FMT_OK) {
+    bpcn_status status = load_table(fields, item, &o, &t);
+    if (status != BPCN_OK) {
         if (!interrupted())
-            say_error(say, "%s%s", error.message, status == FMT_ERR_RANGE ? plain_advice : "");
+            say_error(say, "%s%s", bpcn_error(), status == BPCN_NUMERIC ? plain_advice : "");
         return -1;
     }
     if (o.resize && fmt_is_picture_name(item->path))
@@ -608,7 +606,7 @@ static int add_members(struct input *in, const char *path, size_t *added)
     int failed = 0;
     size_t length = strlen(path);
     *added = 0;
-    if (length < 4 || strcasecmp(path + length - 4, ".npz") != 0 || fmt_npz_list(path, &names, NULL) != FMT_OK)
+    if (length < 4 || strcasecmp(path + length - 4, ".npz") != 0 || fmt_npz_list(path, &names) != BPCN_OK)
         return 0;
     for (size_t i = 0; i < names.count && !failed; i++) {
         const fmt_column *field = fmt_schema_find(in->fields, names.name[i], strlen(names.name[i]));

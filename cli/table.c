@@ -170,17 +170,15 @@ static int match(struct table *t)
 /* The next record into t->record; 1, 0 at the end, -1 after a message. */
 static int next_record(struct table *t)
 {
-    fmt_error error;
-    if (fmt_records_next(t->records, &t->record, &error) == FMT_OK)
+    if (fmt_records_next(t->records, &t->record) == BPCN_OK)
         return t->record.count > 0;
     if (!interrupted())
-        say_error(t->say, "%s", error.message);
+        say_error(t->say, "%s", bpcn_error());
     return -1;
 }
 
 static int begin(struct table *t, const char *path)
 {
-    fmt_error error;
     bool standard = strcmp(path, "-") == 0;
     t->name = strdup(standard ? "standard input" : path);
     t->stream = standard ? stdin : fopen(path, "rb");
@@ -188,9 +186,9 @@ static int begin(struct table *t, const char *path)
         say_error(t->say, "%s: cannot open: %s", path, strerror(errno));
         return -1;
     }
-    if (fmt_records_open(t->stream, t->name, 0, &t->records, &error) != FMT_OK) {
+    if (fmt_records_open(t->stream, t->name, 0, &t->records) != BPCN_OK) {
         if (!interrupted())
-            say_error(t->say, "%s", error.message);
+            say_error(t->say, "%s", bpcn_error());
         return -1;
     }
     t->style.separator = fmt_records_separator(t->records);
@@ -367,93 +365,82 @@ struct table_writer {
     const fmt_schema *schema;
     const fmt_column *only; /* NULL: all of them */
     fmt_output *out;
-    fmt_error error;
 };
 
-static fmt_status put(struct table_writer *w, const char *text)
+static bpcn_status put(struct table_writer *w, const char *text)
 {
     return fmt_output_put(w->out, text, strlen(text));
 }
 
-static fmt_status put_header(struct table_writer *w)
+static bpcn_status put_header(struct table_writer *w)
 {
     char text[FMT_CELL_ROOM], name[FMT_CELL_ROOM];
     const char *before = "";
-    fmt_status status = FMT_OK;
+    bpcn_status status = BPCN_OK;
     for (size_t k = 0; k < w->schema->count; k++) {
         const fmt_column *c = &w->schema->column[k];
-        for (size_t j = 0; (w->only == NULL || w->only == c) && j < c->cells && status == FMT_OK; j++) {
+        for (size_t j = 0; (w->only == NULL || w->only == c) && j < c->cells && status == BPCN_OK; j++) {
             if (c->cells == 1)
                 snprintf(name, sizeof name, "%s", c->name);
             else
                 snprintf(name, sizeof name, "%.1000s_%zu", c->name, j + 1);
             fmt_quote(name, ',', text, sizeof text);
             status = put(w, before);
-            status = status == FMT_OK ? put(w, text) : status;
+            status = status == BPCN_OK ? put(w, text) : status;
             before = ",";
         }
     }
-    return status == FMT_OK ? put(w, "\n") : status;
+    return status == BPCN_OK ? put(w, "\n") : status;
 }
 
-struct table_writer *table_writer_open(const fmt_schema *schema, const fmt_column *only, const char *path,
-                                       fmt_error *error)
+struct table_writer *table_writer_open(const fmt_schema *schema, const fmt_column *only, const char *path)
 {
     struct table_writer *w = calloc(1, sizeof *w);
     if (w == NULL) {
-        snprintf(error->message, sizeof error->message, "%.200s: out of memory", path);
+        bpcn_fail(BPCN_NO_MEMORY, "%.200s: out of memory", path);
         return NULL;
     }
     *w = (struct table_writer){.schema = schema, .only = only};
-    w->out = fmt_output_open(path, &w->error);
-    if (w->out != NULL && put_header(w) == FMT_OK)
+    if (fmt_output_open(path, &w->out) == BPCN_OK && put_header(w) == BPCN_OK)
         return w;
-    *error = w->error;
-    table_writer_close(w, false, NULL);
+    table_writer_close(w, false);
     return NULL;
 }
 
-static fmt_status put_row(struct table_writer *w, const float *x)
+static bpcn_status put_row(struct table_writer *w, const float *x)
 {
     static const fmt_style style = {.separator = ',', .decimal = '.'};
     char text[FMT_CELL_ROOM];
     const char *before = "";
-    fmt_status status = FMT_OK;
+    bpcn_status status = BPCN_OK;
     for (size_t k = 0; k < w->schema->count; k++) {
         const fmt_column *c = &w->schema->column[k];
-        for (size_t j = 0; (w->only == NULL || w->only == c) && j < c->cells && status == FMT_OK; j++) {
+        for (size_t j = 0; (w->only == NULL || w->only == c) && j < c->cells && status == BPCN_OK; j++) {
             const float *at = x + c->offset + j;
             text[0] = '\0';
             if (!isnan(*at))
                 fmt_decode_text(c, at, &style, text, sizeof text);
             status = put(w, before);
-            status = status == FMT_OK ? put(w, text) : status;
+            status = status == BPCN_OK ? put(w, text) : status;
             before = ",";
         }
     }
-    return status == FMT_OK ? put(w, "\n") : status;
+    return status == BPCN_OK ? put(w, "\n") : status;
 }
 
-fmt_status table_writer_add(struct table_writer *w, const float *x, size_t rows)
+bpcn_status table_writer_add(struct table_writer *w, const float *x, size_t rows)
 {
-    fmt_status status = FMT_OK;
-    for (size_t i = 0; i < rows && status == FMT_OK; i++)
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; i < rows && status == BPCN_OK; i++)
         status = put_row(w, x + i * w->schema->dim);
     return status;
 }
 
-const char *table_writer_error(const struct table_writer *w)
-{
-    return w->error.message;
-}
-
-fmt_status table_writer_close(struct table_writer *w, bool keep, fmt_error *error)
+bpcn_status table_writer_close(struct table_writer *w, bool keep)
 {
     if (w == NULL)
-        return FMT_OK;
-    fmt_status status = fmt_output_close(w->out, keep ? FMT_OK : FMT_ERR_ARGUMENT);
-    if (error != NULL)
-        *error = w->error;
+        return BPCN_OK;
+    bpcn_status status = fmt_output_close(w->out, keep ? BPCN_OK : BPCN_INVALID);
     free(w);
     return status;
 }

@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fields_parse_shape(const char *name, const char *shape, fmt_schema *fields, fmt_error *error)
+int fields_parse_shape(const char *name, const char *shape, fmt_schema *fields)
 {
     char text[80];
     bool picture = strcmp(name, "image") == 0;
     snprintf(text, sizeof text, "%s:%.60s", name, shape);
-    if (strchr(text, ',') == NULL && fmt_schema_parse_fields(text, fields, error) == FMT_OK) {
+    if (strchr(text, ',') == NULL && fmt_schema_parse_fields(text, fields) == BPCN_OK) {
         if (field_is_picture(&fields->column[0]) == picture)
             return 0;
         fmt_schema_free(fields);
     }
-    snprintf(error->message, sizeof error->message,
-             picture ? "'%.200s' is not WIDTHxHEIGHT or WIDTHxHEIGHTx3, such as 32x32x3"
-                     : "'%.200s' is not a number of entries from 1 to 16777216",
-             shape);
+    bpcn_fail(BPCN_INVALID,
+              picture ? "'%.200s' is not WIDTHxHEIGHT or WIDTHxHEIGHTx3, such as 32x32x3"
+                      : "'%.200s' is not a number of entries from 1 to 16777216",
+              shape);
     return -1;
 }
 
@@ -141,16 +141,15 @@ bool like_option(struct args *a, int c, struct like *like)
 
 int like_infer(const struct say *say, struct like *like)
 {
-    fmt_error error;
     bool standard = strcmp(like->path, "-") == 0;
     FILE *stream = standard ? stdin : fopen(like->path, "rb");
     if (stream == NULL)
         return say_error(say, "%s: cannot open: %s", like->path, strerror(errno));
-    fmt_status status = fmt_infer(stream, standard ? "standard input" : like->path, like->wishes, like->wish_count,
-                                  &like->missing, ROWS_LOOKED_AT, &like->found, &error);
+    bpcn_status status = fmt_infer(stream, standard ? "standard input" : like->path, like->wishes, like->wish_count,
+                                  &like->missing, ROWS_LOOKED_AT, &like->found);
     if (!standard)
         fclose(stream);
-    return status == FMT_OK ? 0 : say_error(say, "%s", error.message);
+    return status == BPCN_OK ? 0 : say_error(say, "%s", bpcn_error());
 }
 
 void like_tell(const struct say *say, const struct like *like)

@@ -11,7 +11,7 @@
 enum { FIELDS_TEXT_MOST = 1024 };
 
 /* One unnamed picture ("image") or vector ("row"), as --image and --dim give it; -1 with a sentence in error. */
-int fields_parse_shape(const char *name, const char *shape, fmt_schema *fields, fmt_error *error);
+int fields_parse_shape(const char *name, const char *shape, fmt_schema *fields);
 
 bool field_is_picture(const fmt_column *field);
 

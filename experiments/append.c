@@ -50,9 +50,8 @@ static int append(int file, const char *heading, const char *line)
 
 int append_line(const char *path, const char *heading, const char *line, struct failure *failure)
 {
-    fmt_error error;
-    if (fmt_check_output(path, &error) != FMT_OK)
-        return failed(failure, "%s", error.message);
+    if (fmt_check_output(path) != BPCN_OK)
+        return failed(failure, "%s", bpcn_error());
     int file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     int status = file >= 0 && append(file, heading, line) == 0 ? 0 : -1;
     if (status != 0)

@@ -66,9 +66,8 @@ static int take_table(struct dataset *d, const fmt_table *t, const char *path, s
 static int take_file(struct dataset *d, const char *path, const fmt_options *options, struct failure *failure)
 {
     fmt_table table;
-    fmt_error error;
-    if (fmt_read(path, options, &table, &error) != FMT_OK)
-        return failed(failure, "%s", error.message);
+    if (fmt_read(path, options, &table) != BPCN_OK)
+        return failed(failure, "%s", bpcn_error());
     int status = take_table(d, &table, path, failure);
     fmt_table_free(&table);
     return status;

@@ -44,20 +44,19 @@ static int draw(const struct job_list *list, const struct cell *cell, const stru
 {
     char path[2048], folder[1200];
     fmt_grid grid;
-    fmt_error error;
     snprintf(folder, sizeof folder, "%s/pictures", list->out);
     figure_path(list, cell, path, sizeof path);
     if (make_folder(folder, failure) != 0)
         return -1;
-    if (fmt_grid_create(rows, columns, d->height, d->width, d->channels, 1, 1, &grid, &error) != FMT_OK)
-        return failed(failure, "%s", error.message);
+    if (fmt_grid_create(rows, columns, d->height, d->width, d->channels, 1, 1, &grid) != BPCN_OK)
+        return failed(failure, "%s", bpcn_error());
     int status = 0;
     for (size_t i = 0; status == 0 && i < rows * columns; i++)
-        status = fmt_grid_put(&grid, i / columns, i % columns, images + i * d->dim, &error) != FMT_OK;
+        status = fmt_grid_put(&grid, i / columns, i % columns, images + i * d->dim) != BPCN_OK;
     if (status == 0)
-        status = fmt_write_image(path, FMT_PNG, grid.data, grid.height, grid.width, grid.channels, &error) != FMT_OK;
+        status = fmt_write_image(path, FMT_PNG, grid.data, grid.height, grid.width, grid.channels) != BPCN_OK;
     fmt_grid_free(&grid);
-    return status == 0 ? 0 : failed(failure, "%s", error.message);
+    return status == 0 ? 0 : failed(failure, "%s", bpcn_error());
 }
 
 /* ---- one-shot recall */

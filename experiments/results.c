@@ -15,9 +15,8 @@
 int check_output(const struct job_list *list, const char *name, struct failure *failure)
 {
     char path[2048];
-    fmt_error error;
     snprintf(path, sizeof path, "%s/%s", list->out, name);
-    return fmt_check_output(path, &error) == FMT_OK ? 0 : failed(failure, "%s", error.message);
+    return fmt_check_output(path) == BPCN_OK ? 0 : failed(failure, "%s", bpcn_error());
 }
 
 FILE *open_output(const struct job_list *list, const char *name, struct failure *failure)

@@ -1,6 +1,5 @@
-/* jpeg.c: JPEG in and out by libjpeg-turbo. Errors come by longjmp: all that
- * outlives a jump is in one struct. Damage that libjpeg would paper over with
- * grey is an error here, since a memory should not learn it. */
+/* jpeg.c: JPEG in and out by libjpeg-turbo. Errors come by longjmp: all that outlives a jump is in one struct. Damage
+ * that libjpeg would paper over with grey is an error here, because a memory would learn it. */
 #include "internal.h"
 
 #include <setjmp.h>
@@ -20,7 +19,7 @@ typedef struct jpeg_input {
     fmti_picture *picture;
     uint8_t *row;
     unsigned orientation;
-    fmt_status status;
+    bpcn_status status;
     jmp_buf jump;
 } jpeg_input;
 
@@ -28,8 +27,7 @@ static void fail_read(jpeg_input *in)
 {
     char text[JMSG_LENGTH_MAX];
     in->errors.format_message((j_common_ptr)&in->cinfo, text);
-    in->status = fmti_fail(in->source->error, FMT_ERR_FORMAT, in->source->name,
-                           "is a damaged JPEG (%s)", text);
+    in->status = fmti_fail(BPCN_FORMAT, in->source->name, "is a damaged JPEG (%s)", text);
     longjmp(in->jump, 1);
 }
 
@@ -44,8 +42,11 @@ static void on_read_message(j_common_ptr cinfo, int level)
     if (level >= 0)
         return; /* a trace, not a warning */
     switch (in->errors.msg_code) {
-    case JWRN_JPEG_EOF: case JWRN_HIT_MARKER: case JWRN_HUFF_BAD_CODE:
-    case JWRN_ARITH_BAD_CODE: case JWRN_MUST_RESYNC:
+    case JWRN_JPEG_EOF:
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC:
         fail_read(in);
         break;
     default: /* oddities that leave the pixels whole */
@@ -58,8 +59,7 @@ static void on_progress(j_common_ptr cinfo)
     jpeg_input *in = cinfo->client_data;
     if (!cinfo->is_decompressor || in->cinfo.input_scan_number <= MOST_SCANS)
         return;
-    in->status = fmti_fail(in->source->error, FMT_ERR_LIMIT, in->source->name,
-                           "has more than %d scans", MOST_SCANS);
+    in->status = fmti_fail(BPCN_REFUSED, in->source->name, "has more than %d scans", MOST_SCANS);
     longjmp(in->jump, 1);
 }
 
@@ -112,9 +112,9 @@ static void read_header(jpeg_input *in)
         c->out_color_space = JCS_CMYK;
     else
         c->out_color_space = JCS_RGB;
-    in->status = fmti_picture_alloc(in->source, c->image_height, c->image_width,
-                                    c->num_components == 1 ? 1 : 3, in->picture);
-    if (in->status != FMT_OK)
+    in->status =
+        fmti_picture_alloc(in->source, c->image_height, c->image_width, c->num_components == 1 ? 1 : 3, in->picture);
+    if (in->status != BPCN_OK)
         longjmp(in->jump, 1);
 }
 
@@ -127,8 +127,7 @@ static void read_all(jpeg_input *in)
     size_t components = (size_t)in->cinfo.output_components;
     in->row = malloc(in->picture->width * components);
     if (in->row == NULL) {
-        in->status = fmti_no_memory(in->source->error, in->source->name,
-                                    in->picture->width * components);
+        in->status = fmti_no_memory(in->source->name, in->picture->width * components);
         return;
     }
     while (in->cinfo.output_scanline < in->cinfo.output_height) {
@@ -140,14 +139,13 @@ static void read_all(jpeg_input *in)
     jpeg_finish_decompress(&in->cinfo);
 }
 
-fmt_status fmti_jpeg_read(const fmti_source *source, fmti_picture *picture)
+bpcn_status fmti_jpeg_read(const fmti_source *source, fmti_picture *picture)
 {
     if (source->size < 3 || source->data[0] != 0xFF || source->data[1] != 0xD8)
-        return fmti_fail(source->error, FMT_ERR_FORMAT, source->name,
-                         "is not a JPEG picture");
+        return fmti_fail(BPCN_FORMAT, source->name, "is not a JPEG picture");
     jpeg_input *in = fmti_alloc(1, sizeof *in);
     if (in == NULL)
-        return fmti_no_memory(source->error, source->name, sizeof *in);
+        return fmti_no_memory(source->name, sizeof *in);
     in->source = source;
     in->picture = picture;
     in->cinfo.err = jpeg_std_error(&in->errors);
@@ -157,8 +155,8 @@ fmt_status fmti_jpeg_read(const fmti_source *source, fmti_picture *picture)
     in->errors.output_message = on_message_text;
     in->progress.progress_monitor = on_progress;
     read_all(in);
-    fmt_status status = in->status;
-    if (status == FMT_OK)
+    bpcn_status status = in->status;
+    if (status == BPCN_OK)
         status = fmti_picture_turn(source, in->orientation, picture);
     jpeg_destroy_decompress(&in->cinfo);
     free(in->row);
@@ -169,13 +167,13 @@ fmt_status fmti_jpeg_read(const fmti_source *source, fmti_picture *picture)
 typedef struct jpeg_output {
     struct jpeg_compress_struct cinfo;
     struct jpeg_error_mgr errors;
-    fmti_output *out;
+    fmt_output *out;
     const float *data;
     size_t height, width, channels;
     uint8_t *row;
     unsigned char *bytes; /* the whole file, made in memory */
     unsigned long size;
-    fmt_status status;
+    bpcn_status status;
     jmp_buf jump;
 } jpeg_output;
 
@@ -184,8 +182,7 @@ static void on_write_error(j_common_ptr cinfo)
     jpeg_output *o = cinfo->client_data;
     char text[JMSG_LENGTH_MAX];
     o->errors.format_message(cinfo, text);
-    o->status = fmti_fail(o->out->error, FMT_ERR_MEMORY, o->out->name,
-                          "cannot make the JPEG (%s)", text);
+    o->status = fmti_fail(BPCN_NO_MEMORY, o->out->name, "cannot make the JPEG (%s)", text);
     longjmp(o->jump, 1);
 }
 
@@ -204,19 +201,17 @@ static void compress_all(jpeg_output *o)
     jpeg_set_quality(c, 95, TRUE);
     jpeg_start_compress(c, TRUE);
     while (c->next_scanline < c->image_height) {
-        fmti_interleave_row(o->data, o->height, o->width, o->channels,
-                            c->next_scanline, o->row);
+        fmti_interleave_row(o->data, o->height, o->width, o->channels, c->next_scanline, o->row);
         jpeg_write_scanlines(c, &o->row, 1);
     }
     jpeg_finish_compress(c);
 }
 
-fmt_status fmti_jpeg_write(fmti_output *out, const float *data, size_t height,
-                           size_t width, size_t channels)
+bpcn_status fmti_jpeg_write(fmt_output *out, const float *data, size_t height, size_t width, size_t channels)
 {
     jpeg_output *o = fmti_alloc(1, sizeof *o);
     if (o == NULL)
-        return fmti_no_memory(out->error, out->name, sizeof *o);
+        return fmti_no_memory(out->name, sizeof *o);
     o->out = out;
     o->data = data;
     o->height = height;
@@ -228,12 +223,12 @@ fmt_status fmti_jpeg_write(fmti_output *out, const float *data, size_t height,
     o->errors.error_exit = on_write_error;
     o->errors.output_message = on_message_text;
     if (o->row == NULL)
-        o->status = fmti_no_memory(out->error, out->name, width * channels);
+        o->status = fmti_no_memory(out->name, width * channels);
     else
         compress_all(o);
-    fmt_status status = o->status;
-    if (status == FMT_OK)
-        status = fmti_put(out, o->bytes, o->size);
+    bpcn_status status = o->status;
+    if (status == BPCN_OK)
+        status = fmt_output_put(out, o->bytes, o->size);
     jpeg_destroy_compress(&o->cinfo);
     free(o->bytes);
     free(o->row);

@@ -1,5 +1,5 @@
-/* png.c: PNG in and out by libpng. libpng reports errors by longjmp, so all that
- * outlives a jump is kept in one struct and no local is changed after setjmp. */
+/* png.c: PNG in and out by libpng. Errors come by longjmp: all that outlives a jump is in one struct, and no local
+ * changes after setjmp. */
 #include "internal.h"
 
 #include <png.h>
@@ -11,21 +11,20 @@ typedef struct png_input {
     const fmti_source *source;
     png_structp png;
     png_infop info;
-    size_t at;           /* bytes given to libpng so far */
-    uint8_t *raster;     /* [height x stride], samples as libpng gives them */
+    size_t at;       /* bytes given to libpng so far */
+    uint8_t *raster; /* [height x stride], samples as libpng gives them */
     size_t stride;
     png_uint_32 width, height;
-    int samples;         /* per pixel: grey 1, with alpha 2, RGB 3, with alpha 4 */
-    int bits;            /* per sample: 8 or 16 (big-endian) */
-    fmt_status status;
+    int samples; /* per pixel: grey 1, with alpha 2, RGB 3, with alpha 4 */
+    int bits;    /* per sample: 8 or 16 (big-endian) */
+    bpcn_status status;
     jmp_buf jump;
 } png_input;
 
 static void on_read_error(png_structp png, png_const_charp message)
 {
     png_input *in = png_get_error_ptr(png);
-    in->status = fmti_fail(in->source->error, FMT_ERR_FORMAT, in->source->name,
-                           "is a damaged PNG (%s)", message);
+    in->status = fmti_fail(BPCN_FORMAT, in->source->name, "is a damaged PNG (%s)", message);
     longjmp(in->jump, 1);
 }
 
@@ -45,24 +44,20 @@ static void give_bytes(png_structp png, png_bytep out, size_t size)
 }
 
 /* Limits first, then whether the compressed bytes could hold the picture. */
-static fmt_status check_size(const png_input *in)
+static bpcn_status check_size(const png_input *in)
 {
     const fmti_source *s = in->source;
     size_t bytes;
-    if (in->width > FMT_MAX_SIDE || in->height > FMT_MAX_SIDE ||
-        (size_t)in->width * in->height > FMT_MAX_PIXELS ||
+    if (in->width > FMT_MAX_SIDE || in->height > FMT_MAX_SIDE || (size_t)in->width * in->height > FMT_MAX_PIXELS ||
         (size_t)in->width * in->height > s->options->max_values)
-        return fmti_fail(s->error, FMT_ERR_LIMIT, s->name,
-                         "%lux%lu pixels are more than the limits allow",
+        return fmti_fail(BPCN_REFUSED, s->name, "%lux%lu pixels are more than the limits allow",
                          (unsigned long)in->width, (unsigned long)in->height);
-    size_t packed_row = ((size_t)in->width * png_get_bit_depth(in->png, in->info) *
-                         png_get_channels(in->png, in->info) + 7) / 8;
-    if (!fmti_multiply(packed_row, in->height, &bytes) ||
-        bytes / FMTI_DEFLATE_RATIO > s->size)
-        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name,
-                         "%lux%lu pixels cannot come from a file of %zu bytes",
+    size_t packed_row =
+        ((size_t)in->width * png_get_bit_depth(in->png, in->info) * png_get_channels(in->png, in->info) + 7) / 8;
+    if (!fmti_multiply(packed_row, in->height, &bytes) || bytes / FMTI_DEFLATE_RATIO > s->size)
+        return fmti_fail(BPCN_FORMAT, s->name, "%lux%lu pixels cannot come from a file of %zu bytes",
                          (unsigned long)in->width, (unsigned long)in->height, s->size);
-    return FMT_OK;
+    return BPCN_OK;
 }
 
 /* The header, and what libpng is to make of the rows. */
@@ -77,7 +72,7 @@ static void read_header(png_input *in)
     in->width = png_get_image_width(in->png, in->info);
     in->height = png_get_image_height(in->png, in->info);
     in->status = check_size(in);
-    if (in->status != FMT_OK)
+    if (in->status != BPCN_OK)
         longjmp(in->jump, 1);
     png_set_expand(in->png); /* palette to RGB, few bits to 8, tRNS to alpha */
 }
@@ -91,8 +86,7 @@ static void read_raster(png_input *in)
     in->bits = png_get_bit_depth(in->png, in->info);
     in->raster = fmti_alloc(in->height, in->stride);
     if (in->raster == NULL) {
-        in->status = fmti_no_memory(in->source->error, in->source->name,
-                                    in->height * in->stride);
+        in->status = fmti_no_memory(in->source->name, in->height * in->stride);
         longjmp(in->jump, 1);
     }
     for (int pass = 0; pass < passes; pass++)
@@ -131,67 +125,61 @@ static void unpack(const png_input *in, fmti_picture *picture)
     size_t step = (size_t)in->samples * (in->bits == 8 ? 1 : 2);
     size_t plane = picture->height * picture->width;
     for (size_t i = 0; i < plane; i++) {
-        const uint8_t *pixel = in->raster + i / picture->width * in->stride +
-                               i % picture->width * step;
+        const uint8_t *pixel = in->raster + i / picture->width * in->stride + i % picture->width * step;
         unsigned alpha = has_alpha ? sample(in, pixel, colours) : maximum;
         for (int c = 0; c < colours; c++) {
             unsigned value = sample(in, pixel, c);
             picture->data[(size_t)c * plane + i] =
-                alpha == maximum ? fmti_pixel(value, maximum)
-                                 : shade(value, alpha, maximum);
+                alpha == maximum ? fmti_pixel(value, maximum) : shade(value, alpha, maximum);
         }
     }
 }
 
-fmt_status fmti_png_read(const fmti_source *source, fmti_picture *picture)
+bpcn_status fmti_png_read(const fmti_source *source, fmti_picture *picture)
 {
-    png_input in = {.source = source, .status = FMT_OK};
+    png_input in = {.source = source, .status = BPCN_OK};
     if (source->size < 8 || png_sig_cmp(source->data, 0, 8) != 0)
-        return fmti_fail(source->error, FMT_ERR_FORMAT, source->name,
-                         "is not a PNG picture");
-    in.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &in, on_read_error,
-                                    on_warning);
+        return fmti_fail(BPCN_FORMAT, source->name, "is not a PNG picture");
+    in.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &in, on_read_error, on_warning);
     if (in.png != NULL)
         in.info = png_create_info_struct(in.png);
     if (in.info == NULL)
-        in.status = fmti_no_memory(source->error, source->name, sizeof in);
+        in.status = fmti_no_memory(source->name, sizeof in);
     else
         read_all(&in);
     png_destroy_read_struct(&in.png, &in.info, NULL);
-    if (in.status == FMT_OK)
-        in.status = fmti_picture_alloc(source, in.height, in.width,
-                                       in.samples >= 3 ? 3 : 1, picture);
-    if (in.status == FMT_OK)
+    if (in.status == BPCN_OK)
+        in.status = fmti_picture_alloc(source, in.height, in.width, in.samples >= 3 ? 3 : 1, picture);
+    if (in.status == BPCN_OK)
         unpack(&in, picture);
     free(in.raster);
     return in.status;
 }
 
 typedef struct png_output {
-    fmti_output *out;
+    fmt_output *out;
     const float *data;
     size_t height, width, channels;
     png_structp png;
     png_infop info;
     uint8_t *row;
-    fmt_status status;
+    bpcn_status status;
     jmp_buf jump;
 } png_output;
 
 static void on_write_error(png_structp png, png_const_charp message)
 {
     png_output *o = png_get_error_ptr(png);
-    if (o->status == FMT_OK)
-        o->status = fmti_fail(o->out->error, FMT_ERR_IO, o->out->name,
-                              "cannot write the PNG (%s)", message);
+    if (o->status == BPCN_OK)
+        o->status = fmti_fail(BPCN_IO, o->out->name, "cannot write the PNG (%s)", message);
     longjmp(o->jump, 1);
 }
 
 static void take_bytes(png_structp png, png_bytep bytes, size_t size)
 {
     png_output *o = png_get_io_ptr(png);
-    o->status = fmti_put(o->out, bytes, size);
-    if (o->status != FMT_OK)
+    o->status = fmt_output_put(o->out, bytes, size);
+    if (o->status != BPCN_OK)
         png_error(png, "write failed");
 }
 
@@ -206,9 +194,8 @@ static void write_all(png_output *o)
         return;
     png_set_write_fn(o->png, o, take_bytes, flush_nothing);
     png_set_IHDR(o->png, o->info, (png_uint_32)o->width, (png_uint_32)o->height, 8,
-                 o->channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-                 PNG_FILTER_TYPE_DEFAULT);
+                 o->channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(o->png, o->info);
     for (size_t y = 0; y < o->height; y++) {
         fmti_interleave_row(o->data, o->height, o->width, o->channels, y, o->row);
@@ -217,18 +204,16 @@ static void write_all(png_output *o)
     png_write_end(o->png, NULL);
 }
 
-fmt_status fmti_png_write(fmti_output *out, const float *data, size_t height,
-                          size_t width, size_t channels)
+bpcn_status fmti_png_write(fmt_output *out, const float *data, size_t height, size_t width, size_t channels)
 {
-    png_output o = {.out = out, .data = data, .height = height, .width = width,
-                    .channels = channels, .status = FMT_OK};
+    png_output o = {
+        .out = out, .data = data, .height = height, .width = width, .channels = channels, .status = BPCN_OK};
     o.row = malloc(width * channels);
-    o.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &o, on_write_error,
-                                    on_warning);
+    o.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &o, on_write_error, on_warning);
     if (o.png != NULL)
         o.info = png_create_info_struct(o.png);
     if (o.row == NULL || o.info == NULL)
-        o.status = fmti_no_memory(out->error, out->name, width * channels);
+        o.status = fmti_no_memory(out->name, width * channels);
     else
         write_all(&o);
     png_destroy_write_struct(&o.png, &o.info);

@@ -1,21 +1,20 @@
-/* pnm.c: PGM and PPM pictures, text (P2, P3) or binary (P5, P6), 8 or 16 bits.
- * One picture per file; bitmaps (P1, P4) and PAM (P7) are refused by name. */
+/* pnm.c: PGM and PPM pictures, text (P2, P3) or binary (P5, P6), 8 or 16 bits. One picture per file; bitmaps (P1, P4)
+ * and PAM (P7) are refused by name. */
 #include "internal.h"
 
 #include <stdlib.h>
 
 typedef struct pnm {
     const fmti_source *source;
-    size_t at;              /* the next byte */
+    size_t at; /* the next byte */
     bool binary;
     size_t height, width, channels;
     unsigned maximum;
 } pnm;
 
-static fmt_status damaged(const pnm *n, const char *what)
+static bpcn_status damaged(const pnm *n, const char *what)
 {
-    return fmti_fail(n->source->error, FMT_ERR_FORMAT, n->source->name,
-                     "%s at byte %zu", what, n->at);
+    return fmti_fail(BPCN_FORMAT, n->source->name, "%s at byte %zu", what, n->at);
 }
 
 static bool is_space(uint8_t c)
@@ -55,29 +54,28 @@ static bool take_number(pnm *n, unsigned limit, unsigned *value)
     return n->at > start;
 }
 
-static fmt_status take_magic(pnm *n)
+static bpcn_status take_magic(pnm *n)
 {
     const fmti_source *s = n->source;
     if (s->size < 3 || s->data[0] != 'P')
-        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name, "is not a PNM picture");
+        return fmti_fail(BPCN_FORMAT, s->name, "is not a PNM picture");
     char kind = (char)s->data[1];
     if (kind == '1' || kind == '4' || kind == '7')
-        return fmti_fail(s->error, FMT_ERR_UNSUPPORTED, s->name,
-                         "is a P%c picture; P2, P3, P5 and P6 are read", kind);
+        return fmti_fail(BPCN_FORMAT, s->name, "is a P%c picture; P2, P3, P5 and P6 are read", kind);
     if (kind != '2' && kind != '3' && kind != '5' && kind != '6')
-        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name, "is not a PNM picture");
+        return fmti_fail(BPCN_FORMAT, s->name, "is not a PNM picture");
     n->binary = kind >= '5';
     n->channels = kind == '3' || kind == '6' ? 3 : 1;
     n->at = 2;
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-static fmt_status take_header(pnm *n)
+static bpcn_status take_header(pnm *n)
 {
     const fmti_source *s = n->source;
     unsigned width, height;
-    fmt_status status = take_magic(n);
-    if (status != FMT_OK)
+    bpcn_status status = take_magic(n);
+    if (status != BPCN_OK)
         return status;
     if (!take_number(n, 100000000, &width) || !take_number(n, 100000000, &height))
         return damaged(n, "its PNM header has no width and height");
@@ -88,24 +86,21 @@ static fmt_status take_header(pnm *n)
     n->at++;
     n->width = width;
     n->height = height;
-    return FMT_OK;
+    return BPCN_OK;
 }
 
 /* What the pixels need at the very least against what the file has; text needs
  * a digit each and a space between. Sides are below 2^27, so nothing wraps. */
-static fmt_status check_length(const pnm *n)
+static bpcn_status check_length(const pnm *n)
 {
     const fmti_source *s = n->source;
     uint64_t values = (uint64_t)n->width * n->height * n->channels;
     uint64_t there = s->size - n->at;
-    uint64_t needed = n->binary ? values * (n->maximum > 255 ? 2 : 1)
-                                : (values > 0 ? values * 2 - 1 : 0);
+    uint64_t needed = n->binary ? values * (n->maximum > 255 ? 2 : 1) : (values > 0 ? values * 2 - 1 : 0);
     if (there < needed)
-        return fmti_fail(s->error, FMT_ERR_FORMAT, s->name,
-                         "%zux%zu pixels need %llu bytes or more, but the file has %llu",
-                         n->width, n->height, (unsigned long long)needed,
-                         (unsigned long long)there);
-    return FMT_OK;
+        return fmti_fail(BPCN_FORMAT, s->name, "%zux%zu pixels need %llu bytes or more, but the file has %llu",
+                         n->width, n->height, (unsigned long long)needed, (unsigned long long)there);
+    return BPCN_OK;
 }
 
 static bool take_value(pnm *n, unsigned *value)
@@ -119,7 +114,7 @@ static bool take_value(pnm *n, unsigned *value)
     return *value <= n->maximum;
 }
 
-static fmt_status take_pixels(pnm *n, fmti_picture *picture)
+static bpcn_status take_pixels(pnm *n, fmti_picture *picture)
 {
     size_t plane = n->height * n->width;
     for (size_t i = 0; i < plane; i++) {
@@ -134,35 +129,33 @@ static fmt_status take_pixels(pnm *n, fmti_picture *picture)
         n->at++;
     if (n->at != n->source->size)
         return damaged(n, "something follows the picture");
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-fmt_status fmti_pnm_read(const fmti_source *source, fmti_picture *picture)
+bpcn_status fmti_pnm_read(const fmti_source *source, fmti_picture *picture)
 {
     pnm n = {.source = source};
-    fmt_status status = take_header(&n);
-    if (status == FMT_OK)
+    bpcn_status status = take_header(&n);
+    if (status == BPCN_OK)
         status = check_length(&n);
-    if (status == FMT_OK)
+    if (status == BPCN_OK)
         status = fmti_picture_alloc(source, n.height, n.width, n.channels, picture);
-    if (status == FMT_OK)
+    if (status == BPCN_OK)
         status = take_pixels(&n, picture);
     return status;
 }
 
-fmt_status fmti_pnm_write(fmti_output *out, const float *data, size_t height,
-                          size_t width, size_t channels)
+bpcn_status fmti_pnm_write(fmt_output *out, const float *data, size_t height, size_t width, size_t channels)
 {
     char header[64];
-    int used = snprintf(header, sizeof header, "P%c\n%zu %zu\n255\n",
-                        channels == 3 ? '6' : '5', width, height);
+    int used = snprintf(header, sizeof header, "P%c\n%zu %zu\n255\n", channels == 3 ? '6' : '5', width, height);
     uint8_t *row = malloc(width * channels);
     if (row == NULL)
-        return fmti_no_memory(out->error, out->name, width * channels);
-    fmt_status status = fmti_put(out, header, (size_t)used);
-    for (size_t y = 0; y < height && status == FMT_OK; y++) {
+        return fmti_no_memory(out->name, width * channels);
+    bpcn_status status = fmt_output_put(out, header, (size_t)used);
+    for (size_t y = 0; y < height && status == BPCN_OK; y++) {
         fmti_interleave_row(data, height, width, channels, y, row);
-        status = fmti_put(out, row, width * channels);
+        status = fmt_output_put(out, row, width * channels);
     }
     free(row);
     return status;

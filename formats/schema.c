@@ -1,8 +1,9 @@
-/* schema.c: columns put together, found, and freed. */
+/* schema.c: columns put together, found and freed; a schema as lines of text, and the short form for pictures and
+ * vectors. docs/FORMAT.md has both forms. */
 #include "schema.h"
-
 #include "internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,10 +114,10 @@ static void set_sizes(fmt_column *c)
     c->cells = fmt_column_in_table(c) ? 1 : c->size;
 }
 
-fmt_status fmt_schema_add(fmt_schema *schema, const fmt_column *column, fmt_error *error)
+bpcn_status fmt_schema_add(fmt_schema *schema, const fmt_column *column)
 {
     if (fmt_schema_find(schema, column->name, strlen(column->name)) != NULL)
-        return fmti_fail(error, FMT_ERR_VALUE, NULL, "two %s are called '%s'",
+        return fmti_fail(BPCN_INVALID, NULL, "two %s are called '%s'",
                          fmt_column_in_table(column) ? "columns" : "fields", column->name);
     void *list = schema->column;
     bool good = grow(&list, schema->count, sizeof *column);
@@ -125,12 +126,12 @@ fmt_status fmt_schema_add(fmt_schema *schema, const fmt_column *column, fmt_erro
     if (!good || !copy_column(column, c)) {
         if (good)
             free_column(c);
-        return fmti_no_memory(error, column->name, sizeof *c);
+        return fmti_no_memory(column->name, sizeof *c);
     }
     set_sizes(c);
     if (c->size == 0 || c->size > FMT_MAX_ENTRIES - schema->dim) {
         free_column(c);
-        return fmti_fail(error, FMT_ERR_LIMIT, column->name, "with it a row has %s entries",
+        return fmti_fail(BPCN_REFUSED, column->name, "with it a row has %s entries",
                          c->size == 0 ? "no" : "more than 16777216");
     }
     c->offset = schema->dim;
@@ -138,22 +139,378 @@ fmt_status fmt_schema_add(fmt_schema *schema, const fmt_column *column, fmt_erro
     schema->dim += c->size;
     schema->cells += c->cells;
     schema->count++;
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-fmt_status fmt_schema_ignore(fmt_schema *schema, const char *name, fmt_error *error)
+bpcn_status fmt_schema_ignore(fmt_schema *schema, const char *name)
 {
     void *list = schema->ignored;
     bool good = grow(&list, schema->ignored_count, sizeof *schema->ignored);
     schema->ignored = list;
     char *copy = good ? strdup(name) : NULL;
     if (copy == NULL)
-        return fmti_no_memory(error, name, strlen(name));
+        return fmti_no_memory(name, strlen(name));
     schema->ignored[schema->ignored_count++] = (fmt_ignored){copy, schema->cells};
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-fmt_status fmt_schema_add_missing(fmt_schema *schema, const char *word, fmt_error *error)
+bpcn_status fmt_schema_add_missing(fmt_schema *schema, const char *word)
 {
-    return fmt_words_add(&schema->missing, word, strlen(word)) ? FMT_OK : fmti_no_memory(error, word, strlen(word));
+    return fmt_words_add(&schema->missing, word, strlen(word)) ? BPCN_OK : fmti_no_memory(word, strlen(word));
+}
+
+/* ---- its text */
+
+static const char *const kind_words[] = {"number", "category", "picture", "vector", "ignored"};
+
+/* ---- writing */
+
+/* Names and words: what could end them, and %, as %XX. */
+static void put_escaped(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7F || c == '%' || c == '=')
+            fprintf(out, "%%%02X", c);
+        else
+            fputc(c, out);
+    }
+}
+
+/* Fifteen digits, at a decimal point in every locale. */
+static void put_number(FILE *out, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.15g", value);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == ',' ? '.' : *c;
+    fprintf(out, "\t%s", text);
+}
+
+static void put_column(FILE *out, const fmt_column *c)
+{
+    char shape[64];
+    put_escaped(out, c->name);
+    fprintf(out, "\t%s", kind_words[c->kind]);
+    if (fmt_column_in_table(c)) {
+        put_number(out, c->centre);
+        put_number(out, c->scale);
+    } else {
+        fmt_column_shape(c, shape);
+        fprintf(out, "\t%s", shape);
+    }
+    for (size_t k = 0; k < c->words.count; k++) {
+        fputc('\t', out);
+        put_escaped(out, c->words.word[k]);
+    }
+    fputc('\n', out);
+}
+
+static void put_columns(FILE *out, const fmt_schema *s)
+{
+    size_t ignored = 0;
+    if (s->missing.count > 0) {
+        fputs("missing=", out);
+        for (size_t i = 0; i < s->missing.count; i++) {
+            fputs(i ? "\t" : "", out);
+            put_escaped(out, s->missing.word[i]);
+        }
+        fputc('\n', out);
+    }
+    fprintf(out, "columns=%zu\n", s->count + s->ignored_count);
+    for (size_t i = 0; i <= s->count; i++) {
+        size_t place = i < s->count ? s->column[i].cell : s->cells;
+        for (; ignored < s->ignored_count && s->ignored[ignored].place <= place; ignored++) {
+            put_escaped(out, s->ignored[ignored].name);
+            fprintf(out, "\t%s\n", kind_words[FMT_IGNORED]);
+        }
+        if (i < s->count)
+            put_column(out, &s->column[i]);
+    }
+}
+
+static bool is_field_name(const char *text, size_t length)
+{
+    if (length == 0 || length > 31 || (text[0] >= '0' && text[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (!(c == '_' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the short form says everything. */
+static bool is_short(const fmt_schema *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (fmt_column_in_table(&s->column[i]) || !is_field_name(s->column[i].name, strlen(s->column[i].name)))
+            return false;
+    return s->ignored_count == 0 && s->missing.count == 0;
+}
+
+static void put_fields(FILE *out, const fmt_schema *s)
+{
+    char shape[64];
+    for (size_t i = 0; i < s->count; i++) {
+        fmt_column_shape(&s->column[i], shape);
+        fprintf(out, "%s%s:%s", i ? "," : "", s->column[i].name, shape);
+    }
+}
+
+char *fmt_schema_format(const fmt_schema *schema)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    if (is_short(schema)) {
+        fputs("fields=", out);
+        put_fields(out, schema);
+        fputc('\n', out);
+    } else {
+        put_columns(out, schema);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void fmt_column_shape(const fmt_column *c, char out[64])
+{
+    if (c->kind == FMT_NUMBER)
+        snprintf(out, 64, "number");
+    else if (c->kind == FMT_CATEGORY)
+        snprintf(out, 64, "%zu word%s", c->size, c->size == 1 ? "" : "s");
+    else if (c->kind == FMT_VECTOR)
+        snprintf(out, 64, "%zu", c->size);
+    else if (c->channels == 1)
+        snprintf(out, 64, "%zux%zu", c->width, c->height);
+    else
+        snprintf(out, 64, "%zux%zux%zu", c->width, c->height, c->channels);
+}
+
+void fmt_schema_describe(const fmt_schema *s, char *out, size_t room)
+{
+    size_t used = 0, numbers = 0, categories = 0;
+    char shape[64];
+    out[0] = '\0';
+    for (size_t i = 0; i < s->count; i++) {
+        const fmt_column *c = &s->column[i];
+        numbers += c->kind == FMT_NUMBER;
+        categories += c->kind == FMT_CATEGORY;
+        if (fmt_column_in_table(c) || used >= room)
+            continue;
+        fmt_column_shape(c, shape);
+        int n = snprintf(out + used, room - used, "%s%s:%s", used ? "," : "", c->name, shape);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    if (numbers > 0 && used < room)
+        used += (size_t)snprintf(out + used, room - used, "%s%zu number%s", used ? ", " : "", numbers,
+                                 numbers == 1 ? "" : "s");
+    if (categories > 0 && used < room)
+        snprintf(out + used, room - used, "%s%zu categor%s", used ? ", " : "", categories,
+                 categories == 1 ? "y" : "ies");
+}
+
+/* ---- the short form back */
+
+/* Reads up to three numbers separated by x; their count, or 0. */
+static size_t parse_numbers(const char *text, size_t length, size_t number[3])
+{
+    size_t count = 0, at = 0;
+    while (count < 3 && at < length) {
+        size_t value = 0, digits = 0;
+        while (at < length && text[at] >= '0' && text[at] <= '9' && value <= FMT_MAX_ENTRIES) {
+            value = value * 10 + (size_t)(text[at++] - '0');
+            digits++;
+        }
+        if (digits == 0 || value == 0 || value > FMT_MAX_ENTRIES)
+            return 0;
+        number[count++] = value;
+        if (at == length)
+            return count;
+        if (text[at++] != 'x')
+            return 0;
+    }
+    return 0;
+}
+
+static bool parse_shape(const char *text, size_t length, fmt_column *c)
+{
+    size_t number[3] = {0}, count = parse_numbers(text, length, number);
+    c->kind = count == 1 ? FMT_VECTOR : FMT_PICTURE;
+    c->size = number[0];
+    if (count < 2)
+        return count == 1;
+    c->width = number[0];
+    c->height = number[1];
+    c->channels = count == 3 ? number[2] : 1;
+    return c->width * c->height <= FMT_MAX_ENTRIES && (c->channels == 1 || c->channels == 3);
+}
+
+static bpcn_status parse_field(const char *text, size_t length, fmt_schema *schema)
+{
+    char name[32] = "", item[80];
+    fmt_column column = {.name = name};
+    snprintf(item, sizeof item, "%.*s", (int)(length < 79 ? length : 79), text);
+    const char *colon = memchr(text, ':', length);
+    size_t named = colon ? (size_t)(colon - text) : 0;
+    if (colon == NULL || !is_field_name(text, named))
+        return fmti_fail(BPCN_INVALID, NULL, "'%s' is not NAME:SHAPE, such as image:32x32x3 or label:10", item);
+    if (!parse_shape(colon + 1, length - named - 1, &column))
+        return fmti_fail(BPCN_INVALID, NULL, "'%s': the shape is a number, or WIDTHxHEIGHT, or WIDTHxHEIGHTx3", item);
+    memcpy(name, text, named);
+    return fmt_schema_add(schema, &column);
+}
+
+static bpcn_status add_fields(const char *text, fmt_schema *schema)
+{
+    bpcn_status status = BPCN_OK;
+    do {
+        size_t length = strcspn(text, ",\n");
+        status = parse_field(text, length, schema);
+        text += length;
+    } while (status == BPCN_OK && *text++ == ',');
+    return status;
+}
+
+bpcn_status fmt_schema_parse_fields(const char *text, fmt_schema *schema)
+{
+    *schema = (fmt_schema){0};
+    bpcn_status status = add_fields(text, schema);
+    if (status != BPCN_OK)
+        fmt_schema_free(schema);
+    return status;
+}
+
+/* ---- the long form back */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+}
+
+/* Takes the next part of a line, up to a tab, with %XX undone; NULL when there is none or memory runs out. */
+static char *next_part(const char **at, const char *end)
+{
+    if (*at > end)
+        return NULL;
+    const char *stop = memchr(*at, '\t', (size_t)(end - *at));
+    stop = stop ? stop : end;
+    char *part = malloc((size_t)(stop - *at) + 1), *to = part;
+    for (const char *c = *at; part != NULL && c < stop; c++) {
+        bool escaped = *c == '%' && stop - c > 2 && hex_digit(c[1]) >= 0 && hex_digit(c[2]) >= 0;
+        *to++ = escaped ? (char)(16 * hex_digit(c[1]) + hex_digit(c[2])) : *c;
+        c += escaped ? 2 : 0;
+    }
+    if (part != NULL)
+        *to = '\0';
+    *at = stop + 1;
+    return part;
+}
+
+static bool next_number(const char **at, const char *end, double *value)
+{
+    char *part = next_part(at, end);
+    bool good = part != NULL && fmt_parse_number(part, strlen(part), '.', value) && isfinite(*value);
+    free(part);
+    return good;
+}
+
+static bool next_words(const char **at, const char *end, fmt_words *words)
+{
+    while (*at <= end) {
+        char *part = next_part(at, end);
+        bool good = part != NULL && fmt_words_add(words, part, strlen(part));
+        free(part);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool parse_column(const char **at, const char *end, fmt_column *c)
+{
+    char *kind = next_part(at, end);
+    int place = -1;
+    for (int k = 0; kind != NULL && k <= FMT_IGNORED; k++)
+        if (strcmp(kind, kind_words[k]) == 0)
+            place = k;
+    free(kind);
+    if (place < 0)
+        return false;
+    c->kind = (fmt_column_kind)place;
+    if (place == FMT_IGNORED)
+        return *at > end;
+    if (fmt_column_in_table(c))
+        return next_number(at, end, &c->centre) && next_number(at, end, &c->scale) && c->scale > 0 &&
+               (place == FMT_NUMBER ? *at > end : next_words(at, end, &c->words) && c->words.count > 0);
+    char *shape = next_part(at, end);
+    bool good = shape != NULL && parse_shape(shape, strlen(shape), c) && c->kind == (fmt_column_kind)place;
+    free(shape);
+    return good && *at > end;
+}
+
+static bpcn_status parse_line(const char *line, const char *end, fmt_schema *schema)
+{
+    fmt_column c = {0};
+    c.name = next_part(&line, end);
+    bpcn_status status = BPCN_OK;
+    if (c.name == NULL || !parse_column(&line, end, &c))
+        status = fmti_fail(BPCN_FORMAT, "schema", "a line does not describe a column");
+    else if (c.kind == FMT_IGNORED)
+        status = fmt_schema_ignore(schema, c.name);
+    else
+        status = fmt_schema_add(schema, &c);
+    free(c.name);
+    fmt_words_free(&c.words);
+    return status;
+}
+
+/* The number after columns=, and as many lines; *text is then what follows. */
+static bpcn_status parse_columns(const char **text, fmt_schema *schema)
+{
+    char *after;
+    unsigned long count = strtoul(*text, &after, 10);
+    bpcn_status status = BPCN_OK;
+    const char *line = *after == '\n' ? after + 1 : "";
+    for (; count > 0 && status == BPCN_OK; count--) {
+        const char *end = strchr(line, '\n');
+        if (end == NULL)
+            return fmti_fail(BPCN_FORMAT, "schema", "is cut short");
+        status = parse_line(line, end, schema);
+        line = end + 1;
+    }
+    *text = line;
+    return status;
+}
+
+bpcn_status fmt_schema_parse(const char *text, fmt_schema *schema)
+{
+    bpcn_status status = BPCN_OK;
+    *schema = (fmt_schema){0};
+    while (*text != '\0' && status == BPCN_OK) {
+        const char *end = text + strcspn(text, "\n"), *words = text + 8;
+        bool whole = schema->count == 0; /* the first description counts */
+        if (strncmp(text, "columns=", 8) == 0 && whole) {
+            text += 8;
+            status = parse_columns(&text, schema);
+            continue;
+        }
+        if (strncmp(text, "fields=", 7) == 0 && whole)
+            status = add_fields(text + 7, schema);
+        else if (strncmp(text, "missing=", 8) == 0 && whole && !next_words(&words, end, &schema->missing))
+            status = fmti_no_memory("schema", 1);
+        text = *end == '\n' ? end + 1 : end;
+    }
+    if (status != BPCN_OK)
+        fmt_schema_free(schema);
+    return status;
 }

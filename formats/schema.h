@@ -14,7 +14,7 @@
 #define BAYESPCN_FORMATS_SCHEMA_H
 
 #include "formats.h"
-#include "records.h"
+#include "csv.h"
 
 typedef enum fmt_column_kind {
     FMT_NUMBER = 0,
@@ -68,9 +68,9 @@ typedef struct fmt_schema {
 void fmt_schema_free(fmt_schema *schema); /* leaves it empty; NULL is fine */
 
 /* Appends a copy of the column; its place, sizes (of a vector: not) and defaults are set here. */
-fmt_status fmt_schema_add(fmt_schema *schema, const fmt_column *column, fmt_error *error);
-fmt_status fmt_schema_ignore(fmt_schema *schema, const char *name, fmt_error *error);
-fmt_status fmt_schema_add_missing(fmt_schema *schema, const char *word, fmt_error *error);
+bpcn_status fmt_schema_add(fmt_schema *schema, const fmt_column *column);
+bpcn_status fmt_schema_ignore(fmt_schema *schema, const char *name);
+bpcn_status fmt_schema_add_missing(fmt_schema *schema, const char *word);
 bool fmt_words_add(fmt_words *words, const char *word, size_t size); /* false: out of memory */
 void fmt_words_free(fmt_words *words);
 
@@ -85,10 +85,10 @@ bool fmt_column_in_table(const fmt_column *column);             /* a number or a
 char *fmt_schema_format(const fmt_schema *schema);
 
 /* Lines that say something else are passed over; a text without any column leaves an empty schema. */
-fmt_status fmt_schema_parse(const char *text, fmt_schema *schema, fmt_error *error);
+bpcn_status fmt_schema_parse(const char *text, fmt_schema *schema);
 
 /* "image:28x28,label:10" to pictures and vectors, and what of a schema fits into `room` that way for people to read. */
-fmt_status fmt_schema_parse_fields(const char *text, fmt_schema *schema, fmt_error *error);
+bpcn_status fmt_schema_parse_fields(const char *text, fmt_schema *schema);
 void fmt_schema_describe(const fmt_schema *schema, char *out, size_t room);
 void fmt_column_shape(const fmt_column *column, char out[64]); /* "32x32x3", "10", "number", "3 words" */
 
@@ -151,8 +151,8 @@ typedef struct fmt_inference {
 } fmt_inference;
 
 /* Looks at the first rows, up to `most`. Names that were wished for and are not there are an error. */
-fmt_status fmt_infer(FILE *stream, const char *name, const fmt_wish *wishes, size_t wish_count,
-                     const fmt_words *missing, size_t most, fmt_inference *inference, fmt_error *error);
+bpcn_status fmt_infer(FILE *stream, const char *name, const fmt_wish *wishes, size_t wish_count,
+                      const fmt_words *missing, size_t most, fmt_inference *inference);
 void fmt_inference_free(fmt_inference *inference);
 
 /* Centre and scale of numbers [count >= 1], which are sorted: mean and deviation with the extreme hundredth on either

@@ -67,9 +67,9 @@ typedef enum bpcn_status {
     BPCN_INVALID = 1,   /* an argument is out of range, NULL, NaN, or of the wrong shape */
     BPCN_NO_MEMORY = 2, /* an allocation failed */
     BPCN_NUMERIC = 3,   /* the arithmetic overflowed: inputs far outside the model's scale */
-    BPCN_REFUSED = 4,   /* the operation would leave a covariance indefinite (delete) */
+    BPCN_REFUSED = 4,   /* the operation would leave a covariance indefinite (delete), or the input exceeds a limit */
     BPCN_IO = 5,        /* the operating system failed to open, read, write or sync a file */
-    BPCN_FORMAT = 6,    /* the file is not a bayespcn memory */
+    BPCN_FORMAT = 6,    /* the file is not of the kind that it should be: not a bayespcn memory, not a picture, ... */
     BPCN_NEWER = 7,     /* wrong version: the file's format is newer than this library */
     BPCN_CORRUPT = 8,   /* the file is damaged; the sentence says what and where */
     BPCN_BUSY = 9,      /* another handle or process has the file open for writing */

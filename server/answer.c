@@ -198,7 +198,7 @@ void answer_rows(struct answer *a, const fmt_schema *schema, const struct job *j
     FILE *out = begin(a, types[content]);
     if (out == NULL)
         return;
-    bool good = fmt_write_stream(out, "the answer", kinds[content], &t, NULL) == FMT_OK;
+    bool good = fmt_write_stream(out, "the answer", kinds[content], &t) == BPCN_OK;
     end(a, out, good);
     tell_familiarity(a, job);
 }

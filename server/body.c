@@ -166,24 +166,23 @@ static int take_octets(struct body *b, const struct shape *shape, const unsigned
     return failed;
 }
 
-static int format_refusal(fmt_status status, const fmt_error *error, struct refusal *why)
+static int format_refusal(bpcn_status status, struct refusal *why)
 {
-    unsigned code = status == FMT_ERR_MEMORY ? 503 : status == FMT_ERR_LIMIT ? 413 : 400;
-    return refuse(why, code, "body", "%.390s", error->message);
+    unsigned code = status == BPCN_NO_MEMORY ? 503 : status == BPCN_REFUSED ? 413 : 400;
+    return refuse(why, code, "body", "%.390s", bpcn_error());
 }
 
 static int take_array(struct body *b, const struct shape *shape, const void *bytes, size_t size, struct refusal *why)
 {
     fmt_options o = fmt_options_default();
     fmt_table table;
-    fmt_error error;
     o.kind = FMT_NPY;
     o.dim = shape->schema->dim;
     o.allow_nonfinite = true;
     o.max_values = (shape->most_rows + 1) * o.dim;
-    fmt_status status = fmt_read_memory(bytes, size, "the array", &o, &table, &error);
-    if (status != FMT_OK)
-        return format_refusal(status, &error, why);
+    bpcn_status status = fmt_read_memory(bytes, size, "the array", &o, &table);
+    if (status != BPCN_OK)
+        return format_refusal(status, why);
     int failed = take_floats(b, shape, table.rows, table.data, why);
     fmt_table_free(&table);
     return failed;
@@ -196,7 +195,6 @@ static int take_picture(struct body *b, const struct shape *shape, enum content 
     const fmt_column *picture = fmt_schema_picture(shape->schema);
     fmt_options o = fmt_options_default();
     fmt_table table;
-    fmt_error error;
     if (picture == NULL)
         return refuse(why, 415, "Content-Type", "the rows of this memory are no pictures");
     o.kind = content == CONTENT_PNG ? FMT_PNG : FMT_JPEG;
@@ -205,9 +203,9 @@ static int take_picture(struct body *b, const struct shape *shape, enum content 
     o.channels = picture->channels;
     o.recolour = true;
     o.resize = b->resize;
-    fmt_status status = fmt_read_memory(bytes, size, "the picture", &o, &table, &error);
-    if (status != FMT_OK)
-        return format_refusal(status, &error, why);
+    bpcn_status status = fmt_read_memory(bytes, size, "the picture", &o, &table);
+    if (status != BPCN_OK)
+        return format_refusal(status, why);
     int failed = body_room(b, shape, 1, why);
     if (!failed) {
         memcpy(b->x + picture->offset, table.data, picture->size * sizeof *b->x);

@@ -106,31 +106,28 @@ void store(void **state, const char *name, const void *data, size_t size)
     fclose(file);
 }
 
-void expect_ok(fmt_status status, const fmt_error *error)
+void expect_ok(bpcn_status status)
 {
-    if (status != FMT_OK)
-        fail_msg("%s", error->message);
+    if (status != BPCN_OK)
+        fail_msg("%s", bpcn_error());
 }
 
 void read_ok(const bytes *b, const char *name, const fmt_options *o, fmt_table *t)
 {
-    fmt_error e = {""};
-    expect_ok(fmt_read_memory(b->data, b->size, name, o, t, &e), &e);
+    expect_ok(fmt_read_memory(b->data, b->size, name, o, t));
 }
 
-void read_fails(const bytes *b, const char *name, const fmt_options *o, fmt_status status, const char *sentence)
+void read_fails(const bytes *b, const char *name, const fmt_options *o, bpcn_status status, const char *sentence)
 {
     fmt_table t;
-    fmt_error e = {""};
-    fmt_status got = fmt_read_memory(b->data, b->size, name, o, &t, &e);
-    assert_string_equal(e.message, sentence);
+    bpcn_status got = fmt_read_memory(b->data, b->size, name, o, &t);
+    assert_string_equal(bpcn_error(), sentence);
     assert_int_equal(got, status);
     assert_null(t.data);
     assert_null(t.labels);
-    assert_int_equal(fmt_read_memory(b->data, b->size, name, o, &t, NULL), status);
 }
 
-void text_fails(const char *text, const char *name, fmt_status status, const char *sentence)
+void text_fails(const char *text, const char *name, bpcn_status status, const char *sentence)
 {
     bytes b = {.size = 0};
     add_text(&b, text);
@@ -163,9 +160,8 @@ void write_sample_npz(void **state, const char *name, bool deflated)
     const fmt_member members[3] = {
         {"odd", FMT_F32, 2, {2, 3}, odd_floats}, {"d", FMT_F64, 1, {3}, d}, {"bytes", FMT_U8, 2, {2, 2}, u}};
     char path[256];
-    fmt_error e;
     path_in(state, name, path);
-    expect_ok(fmt_write_npz(path, members, 3, deflated, &e), &e);
+    expect_ok(fmt_write_npz(path, members, 3, deflated));
 }
 
 void add_idx(bytes *b, unsigned type, size_t ndim, const uint32_t *shape)

@@ -35,11 +35,11 @@ void add_text(bytes *b, const char *text);
 void add_le(bytes *b, uint64_t value, size_t size);
 void add_be(bytes *b, uint64_t value, size_t size);
 
-void expect_ok(fmt_status status, const fmt_error *error);
+void expect_ok(bpcn_status status);
 void read_ok(const bytes *b, const char *name, const fmt_options *o, fmt_table *t);
 /* The status and the whole sentence; and nothing left in the table. */
-void read_fails(const bytes *b, const char *name, const fmt_options *o, fmt_status status, const char *sentence);
-void text_fails(const char *text, const char *name, fmt_status status, const char *sentence);
+void read_fails(const bytes *b, const char *name, const fmt_options *o, bpcn_status status, const char *sentence);
+void text_fails(const char *text, const char *name, bpcn_status status, const char *sentence);
 
 float pixel(unsigned v);
 void same_bits(const float *a, const float *b, size_t count);

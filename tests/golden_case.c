@@ -15,17 +15,16 @@ static const double tolerance = 1e-12;
 void load_tensors(struct golden_case *c)
 {
     fmt_names names;
-    fmt_error error;
-    if (golden_names(c->folder, c->name, &names, &error) != FMT_OK)
-        fail_msg("%s", error.message);
+    if (golden_names(c->folder, c->name, &names) != BPCN_OK)
+        fail_msg("%s", bpcn_error());
     for (size_t k = 0; k < names.count; k++) {
         struct tensor *t = room(1, sizeof *t);
         assert_true(strlen(names.name[k]) < sizeof t->name);
         strcpy(t->name, names.name[k]);
         t->next = c->tensors;
         c->tensors = t;
-        if (golden_tensor(c->folder, c->name, t->name, &t->array, &error) != FMT_OK)
-            fail_msg("%s", error.message);
+        if (golden_tensor(c->folder, c->name, t->name, &t->array) != BPCN_OK)
+            fail_msg("%s", bpcn_error());
     }
     fmt_names_free(&names);
 }

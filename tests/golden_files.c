@@ -262,7 +262,7 @@ static size_t tensor_of(const char *file, const char *name, const char **tensor)
     return length - prefix - 4;
 }
 
-static fmt_status loose_names(DIR *folder, const char *name, fmt_names *names)
+static bpcn_status loose_names(DIR *folder, const char *name, fmt_names *names)
 {
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const char *tensor;
@@ -271,33 +271,33 @@ static fmt_status loose_names(DIR *folder, const char *name, fmt_names *names)
         if (length == 0)
             continue;
         if (larger == NULL)
-            return FMT_ERR_MEMORY;
+            return BPCN_NO_MEMORY;
         names->name = larger;
         names->name[names->count++] = strndup(tensor, length);
     }
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-fmt_status golden_names(const char *folder, const char *name, fmt_names *names, fmt_error *error)
+bpcn_status golden_names(const char *folder, const char *name, fmt_names *names)
 {
     char path[1024];
     if (archive_of(folder, name, path, sizeof path))
-        return fmt_npz_list(path, names, error);
+        return fmt_npz_list(path, names);
     DIR *place = opendir(folder);
     *names = (fmt_names){0};
-    fmt_status status = place == NULL ? FMT_ERR_IO : loose_names(place, name, names);
-    if (status != FMT_OK)
-        snprintf(error->message, sizeof error->message, "%s cannot be listed", folder);
+    bpcn_status status = place == NULL ? BPCN_IO : loose_names(place, name, names);
+    if (status != BPCN_OK)
+        bpcn_fail(BPCN_IO, "%s cannot be listed", folder);
     if (place != NULL)
         closedir(place);
     return status;
 }
 
-fmt_status golden_tensor(const char *folder, const char *name, const char *tensor, fmt_array *array, fmt_error *error)
+bpcn_status golden_tensor(const char *folder, const char *name, const char *tensor, fmt_array *array)
 {
     char path[1024];
     if (archive_of(folder, name, path, sizeof path))
-        return fmt_npz_read_f64(path, tensor, array, error);
+        return fmt_npz_read_f64(path, tensor, array);
     snprintf(path, sizeof path, "%s/%s.%s.npy", folder, name, tensor);
-    return fmt_npy_read_f64(path, array, error);
+    return fmt_npy_read_f64(path, array);
 }

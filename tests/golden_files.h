@@ -30,7 +30,7 @@ const char *json_string(const struct json *object, const char *key, const char *
 
 /* ---- tensors: all those of a case in CASE.npz or, when there is none, each in CASE.TENSOR.npy */
 
-fmt_status golden_names(const char *folder, const char *name, fmt_names *names, fmt_error *error);
-fmt_status golden_tensor(const char *folder, const char *name, const char *tensor, fmt_array *array, fmt_error *error);
+bpcn_status golden_names(const char *folder, const char *name, fmt_names *names);
+bpcn_status golden_tensor(const char *folder, const char *name, const char *tensor, fmt_array *array);
 
 #endif

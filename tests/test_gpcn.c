@@ -462,9 +462,8 @@ static void a_network_without_hidden_layers_is_refused(void **state)
 static fmt_array tensor(const char *folder, const char *name, const char *what)
 {
     fmt_array a;
-    fmt_error error;
-    if (golden_tensor(folder, name, what, &a, &error) != FMT_OK)
-        fail_msg("%s", error.message);
+    if (golden_tensor(folder, name, what, &a) != BPCN_OK)
+        fail_msg("%s", bpcn_error());
     return a;
 }
 
@@ -524,21 +523,20 @@ static void golden_numbers_are_the_same_in_an_archive_and_in_loose_files(void **
     fmt_array here = tensor(*state, "gpcn_online_gelu", "write0_init_x1"), back;
     fmt_member member = {.type = FMT_F64, .ndim = here.ndim, .data = here.data};
     fmt_names names;
-    fmt_error error;
     memcpy(member.shape, here.shape, sizeof here.shape);
     assert_non_null(mkdtemp(folder));
     for (int k = 0; k < 2; k++) {
         snprintf(path, sizeof path, "%s/case%s.forget0.1_x.npy", folder, k ? "" : "_2");
-        assert_int_equal(fmt_write_npy(path, &member, &error), FMT_OK);
+        assert_int_equal(fmt_write_npy(path, &member), BPCN_OK);
     }
-    assert_int_equal(golden_names(folder, "case", &names, &error), FMT_OK);
+    assert_int_equal(golden_names(folder, "case", &names), BPCN_OK);
     assert_int_equal(names.count, 1);
     assert_string_equal(names.name[0], "forget0.1_x");
     back = tensor(folder, "case", names.name[0]);
     assert_int_equal(back.count, here.count);
     assert_memory_equal(back.data, here.data, here.count * sizeof *here.data);
     fmt_array_free(&back);
-    assert_int_not_equal(golden_tensor(folder, "case", "nothing", &back, &error), FMT_OK);
+    assert_int_not_equal(golden_tensor(folder, "case", "nothing", &back), BPCN_OK);
     fmt_names_free(&names);
     fmt_array_free(&here);
     for (int k = 0; k < 2; k++) {

@@ -98,7 +98,7 @@ if mknod device b 7 250 2>/dev/null; then
         bpcn create device --dim 3 --force
     law "compact too" says 1 "device: already exists" bpcn compact d.mem device
     law "recover too" says 1 "is there already" bpcn recover d.mem device
-    law "arrays are not written to one" says 2 "device: not a file: it is neither written to nor replaced" \
+    law "arrays are not written to one" says 2 "device: is a device, which is neither written to nor replaced" \
         bpcn read d.mem p.pgm -o device --output-format csv
     law "nor pictures, through a link" says 2 "link.png: not a file" bpcn read d.mem p.pgm -o link.png
     law "nor samples" says 2 "link.png: not a file" bpcn sample d.mem -o link.png

@@ -17,16 +17,16 @@ static void read_as(const uint8_t *data, size_t size, fmt_kind kind, bool resize
 {
     fmt_options options = fmt_options_default();
     fmt_table table;
-    fmt_error error = {""};
     options.kind = kind;
     options.max_values = 1 << 16;
     options.resize = resize;
     options.height = options.width = resize ? 3 : 0;
     options.dim = kind == FMT_RAW ? 5 : 0;
     options.first_row = size % 3 == 1 ? 1 : 0;
-    fmt_status status = fmt_read_memory(data, size, "fuzz", &options, &table, &error);
-    check((status == FMT_OK) == (error.message[0] == '\0'));
-    if (status == FMT_OK && resize && table.height != 0)
+    bpcn_fail(BPCN_OK, "%s", "");
+    bpcn_status status = fmt_read_memory(data, size, "fuzz", &options, &table);
+    check((status == BPCN_OK) == (bpcn_error()[0] == '\0'));
+    if (status == BPCN_OK && resize && table.height != 0)
         check(table.dim == 9 * table.channels);
     fmt_table_free(&table);
 }

@@ -16,13 +16,13 @@ static void read_member(const uint8_t *data, size_t size, const char *member)
 {
     fmt_options options = fmt_options_default();
     fmt_table table;
-    fmt_error error = {""};
     options.kind = FMT_NPZ;
     options.max_values = 1 << 16;
     options.member = member;
-    fmt_status status = fmt_read_memory(data, size, "fuzz", &options, &table, &error);
-    check((status == FMT_OK) == (error.message[0] == '\0'));
-    if (status == FMT_OK)
+    bpcn_fail(BPCN_OK, "%s", "");
+    bpcn_status status = fmt_read_memory(data, size, "fuzz", &options, &table);
+    check((status == BPCN_OK) == (bpcn_error()[0] == '\0'));
+    if (status == BPCN_OK)
         check(table.rows * table.dim <= options.max_values);
     fmt_table_free(&table);
 }
@@ -32,11 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fmt_names names;
     fmt_array array;
     read_member(data, size, NULL);
-    if (fmt_npz_parse_list(data, size, "fuzz", &names, NULL) != FMT_OK)
+    if (fmt_npz_parse_list(data, size, "fuzz", &names) != BPCN_OK)
         return 0;
     for (size_t i = 0; i < names.count && i < 4; i++) {
         read_member(data, size, names.name[i]);
-        if (fmt_npz_parse_f64(data, size, "fuzz", names.name[i], &array, NULL) == FMT_OK)
+        if (fmt_npz_parse_f64(data, size, "fuzz", names.name[i], &array) == BPCN_OK)
             fmt_array_free(&array);
     }
     fmt_names_free(&names);

@@ -34,21 +34,21 @@ static void check_cells(const fmt_schema *schema)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fmt_schema schema, again;
-    fmt_error error = {""};
     char *text = malloc(size + 1), shown[100];
     check(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
-    fmt_status status = fmt_schema_parse(text, &schema, &error);
-    check((status == FMT_OK) == (error.message[0] == '\0'));
+    bpcn_fail(BPCN_OK, "%s", "");
+    bpcn_status status = fmt_schema_parse(text, &schema);
+    check((status == BPCN_OK) == (bpcn_error()[0] == '\0'));
     free(text);
-    if (status != FMT_OK)
+    if (status != BPCN_OK)
         return 0;
     char *first = fmt_schema_format(&schema);
     check(first != NULL);
     fmt_schema_describe(&schema, shown, sizeof shown);
     if (schema.count > 0) {
-        check(fmt_schema_parse(first, &again, NULL) == FMT_OK);
+        check(fmt_schema_parse(first, &again) == BPCN_OK);
         char *second = fmt_schema_format(&again);
         check(second != NULL && strcmp(first, second) == 0 && again.dim == schema.dim && again.cells == schema.cells);
         free(second);

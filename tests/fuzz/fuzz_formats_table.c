@@ -27,11 +27,11 @@ static void check_bytes(const uint8_t *data, size_t size)
     fmt_record r;
     FILE *in = fmemopen((void *)(uintptr_t)data, size, "rb"), *out = open_memstream(&bytes, &total);
     check(in != NULL && out != NULL);
-    fmt_status status = fmt_records_open(in, "fuzz", 0, &records, NULL);
+    bpcn_status status = fmt_records_open(in, "fuzz", 0, &records);
     do {
-        if (status == FMT_OK)
-            status = fmt_records_next(records, &r, NULL);
-        if (status != FMT_OK)
+        if (status == BPCN_OK)
+            status = fmt_records_next(records, &r);
+        if (status != BPCN_OK)
             break;
         char separator = fmt_records_separator(records);
         put(out, r.before, r.before_size);
@@ -43,7 +43,7 @@ static void check_bytes(const uint8_t *data, size_t size)
         put(out, r.ending, r.ending_size);
     } while (r.count > 0);
     /* a tab in a run of spaces comes back as a space */
-    bool exact = status == FMT_OK && fmt_records_separator(records) != ' ';
+    bool exact = status == BPCN_OK && fmt_records_separator(records) != ' ';
     fclose(out);
     if (exact)
         check(total == size && memcmp(bytes, data, size) == 0);
@@ -56,16 +56,16 @@ static void check_inference(const uint8_t *data, size_t size)
 {
     fmt_inference found;
     fmt_schema again;
-    fmt_error error = {""};
     FILE *in = fmemopen((void *)(uintptr_t)data, size, "rb");
     check(in != NULL);
-    fmt_status status = fmt_infer(in, "fuzz", NULL, 0, NULL, 100, &found, &error);
+    bpcn_fail(BPCN_OK, "%s", "");
+    bpcn_status status = fmt_infer(in, "fuzz", NULL, 0, NULL, 100, &found);
     fclose(in);
-    check((status == FMT_OK) == (error.message[0] == '\0'));
-    if (status != FMT_OK)
+    check((status == BPCN_OK) == (bpcn_error()[0] == '\0'));
+    if (status != BPCN_OK)
         return;
     char *text = fmt_schema_format(&found.schema);
-    check(text != NULL && fmt_schema_parse(text, &again, NULL) == FMT_OK);
+    check(text != NULL && fmt_schema_parse(text, &again) == BPCN_OK);
     check(again.dim == found.schema.dim && again.ignored_count == found.schema.ignored_count);
     for (size_t k = 0; k < again.count; k++)
         check(again.column[k].scale > 0 && again.column[k].kind == found.schema.column[k].kind);

@@ -29,10 +29,9 @@ static void check_names(const struct body *body)
 static void try_with(const char *text, int kind, const uint8_t *bytes, size_t size)
 {
     fmt_schema schema = {0};
-    fmt_error error;
     struct body body;
     struct refusal why = {0};
-    if (fmt_schema_parse_fields(text, &schema, &error) != FMT_OK)
+    if (fmt_schema_parse_fields(text, &schema) != BPCN_OK)
         abort();
     struct shape shape = {&schema, 16};
     body_begin(&body);

@@ -1,4 +1,4 @@
-/* schema_cells.c: cells of a table to entries of about 1, and back. */
+/* cells.c: cells of a table to entries of about 1, and back. */
 #include "schema.h"
 
 #include "internal.h"

@@ -1,4 +1,4 @@
-/* schema_infer.c: a schema from the first rows of a table. */
+/* infer.c: a schema from the first rows of a table. */
 #include "schema.h"
 
 #include "internal.h"
@@ -111,11 +111,11 @@ static bool is_number(const look *l, const fmt_cell *cell, fmt_style *style)
     return state == FMT_CELL_KNOWN || state == FMT_CELL_FAR;
 }
 
-static fmt_status count_word(const look *l, sample *c, const fmt_cell *cell, fmt_error *error)
+static bpcn_status count_word(const look *l, sample *c, const fmt_cell *cell)
 {
     size_t k = 0;
     if (c->words.count > FMT_MAX_WORDS || c->long_text)
-        return FMT_OK;
+        return BPCN_OK;
     c->long_text = cell->size > WORD_MOST;
     while (k < c->words.count &&
            (strlen(c->words.word[k]) != cell->size || memcmp(c->words.word[k], cell->text, cell->size) != 0))
@@ -124,36 +124,36 @@ static fmt_status count_word(const look *l, sample *c, const fmt_cell *cell, fmt
         if (c->counts == NULL)
             c->counts = calloc(FMT_MAX_WORDS + 1, sizeof *c->counts);
         if (c->counts == NULL || !fmt_words_add(&c->words, cell->text, cell->size))
-            return fmti_no_memory(error, l->name, cell->size);
+            return fmti_no_memory(l->name, cell->size);
     }
     c->counts[k]++;
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-static fmt_status keep_number(const look *l, sample *c, double value, fmt_error *error)
+static bpcn_status keep_number(const look *l, sample *c, double value)
 {
     if (c->numbers == c->room) {
         size_t room = 2 * c->room + 64;
         double *more = realloc(c->values, room * sizeof *more);
         if (more == NULL)
-            return fmti_no_memory(error, l->name, room * sizeof *more);
+            return fmti_no_memory(l->name, room * sizeof *more);
         c->values = more;
         c->room = room;
     }
     c->values[c->numbers++] = value;
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-static fmt_status look_at(look *l, size_t line, size_t column, const fmt_cell *cell, fmt_error *error)
+static bpcn_status look_at(look *l, size_t line, size_t column, const fmt_cell *cell)
 {
     sample *c = &l->column[column];
     double value;
     if (fmt_means_missing(&l->usual, cell->text, cell->size))
-        return FMT_OK;
+        return BPCN_OK;
     c->known++;
     fmt_style style = l->style, same = l->style;
     if (c->numbers > 0 && state_of(l, cell, &same) == FMT_CELL_COMMA)
-        return fmti_fail(error, FMT_ERR_VALUE, l->name,
+        return fmti_fail(BPCN_INVALID, l->name,
                          "line %zu, column %zu (%s) is '%.*s', but other numbers have a decimal %s", line, column + 1,
                          c->name, (int)(cell->size < TEXT_KEPT ? cell->size : TEXT_KEPT), cell->text,
                          same.decimal == ',' ? "comma" : "point");
@@ -166,8 +166,8 @@ static fmt_status look_at(look *l, size_t line, size_t column, const fmt_cell *c
     }
     if (!number)
         l->style = style;
-    fmt_status status = number ? keep_number(l, c, value, error) : FMT_OK;
-    return status == FMT_OK ? count_word(l, c, cell, error) : status;
+    bpcn_status status = number ? keep_number(l, c, value) : BPCN_OK;
+    return status == BPCN_OK ? count_word(l, c, cell) : status;
 }
 
 /* ---- the table */
@@ -182,58 +182,58 @@ static bool is_header(const look *l, const fmt_record *record)
     return true;
 }
 
-static fmt_status name_columns(look *l, const fmt_record *record, bool header, fmt_error *error)
+static bpcn_status name_columns(look *l, const fmt_record *record, bool header)
 {
     l->column = fmti_alloc(record->count, sizeof *l->column);
     if (l->column == NULL)
-        return fmti_no_memory(error, l->name, record->count * sizeof *l->column);
+        return fmti_no_memory(l->name, record->count * sizeof *l->column);
     for (l->columns = 0; l->columns < record->count; l->columns++) {
         const fmt_cell *cell = &record->cell[l->columns];
         char number[32];
         snprintf(number, sizeof number, "c%zu", l->columns + 1);
         char *name = header ? strndup(cell->text, cell->size) : strdup(number);
         if (name == NULL)
-            return fmti_no_memory(error, l->name, cell->size);
+            return fmti_no_memory(l->name, cell->size);
         l->column[l->columns].name = name;
         for (size_t i = 0; i < l->columns && name[0] != '\0'; i++)
             if (strcmp(l->column[i].name, name) == 0)
-                return fmti_fail(error, FMT_ERR_FORMAT, l->name, "line %zu: columns %zu and %zu are both called '%s'",
+                return fmti_fail(BPCN_FORMAT, l->name, "line %zu: columns %zu and %zu are both called '%s'",
                                  record->line, i + 1, ++l->columns, name);
     }
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-static fmt_status match_wishes(look *l, const fmt_wish *wishes, size_t count, fmt_error *error)
+static bpcn_status match_wishes(look *l, const fmt_wish *wishes, size_t count)
 {
     for (size_t w = 0; w < count; w++) {
         size_t i = 0;
         while (i < l->columns && strcmp(l->column[i].name, wishes[w].name) != 0)
             i++;
         if (i == l->columns)
-            return fmti_fail(error, FMT_ERR_VALUE, l->name, "there is no column '%s'", wishes[w].name);
+            return fmti_fail(BPCN_INVALID, l->name, "there is no column '%s'", wishes[w].name);
         l->column[i].wish = &wishes[w];
     }
-    return FMT_OK;
+    return BPCN_OK;
 }
 
-static fmt_status look_at_rows(look *l, fmt_record *record, bool header, size_t most, fmt_error *error)
+static bpcn_status look_at_rows(look *l, fmt_record *record, bool header, size_t most)
 {
-    fmt_status status = FMT_OK;
+    bpcn_status status = BPCN_OK;
     size_t fit = VALUES_MOST / l->columns;
     most = most < fit ? most : fit > ROWS_LEAST ? fit : ROWS_LEAST;
     if (header)
-        status = fmt_records_next(l->records, record, error);
-    for (; status == FMT_OK && record->count > 0 && l->rows < most; l->rows++) {
+        status = fmt_records_next(l->records, record);
+    for (; status == BPCN_OK && record->count > 0 && l->rows < most; l->rows++) {
         if (record->count != l->columns)
-            return fmti_fail(error, FMT_ERR_FORMAT, l->name, "line %zu has %zu values, but line %zu has %zu",
-                             record->line, record->count, l->header_line, l->columns);
-        for (size_t i = 0; i < l->columns && status == FMT_OK; i++)
-            status = look_at(l, record->line, i, &record->cell[i], error);
-        if (status == FMT_OK)
-            status = fmt_records_next(l->records, record, error);
+            return fmti_fail(BPCN_FORMAT, l->name, "line %zu has %zu values, but line %zu has %zu", record->line,
+                             record->count, l->header_line, l->columns);
+        for (size_t i = 0; i < l->columns && status == BPCN_OK; i++)
+            status = look_at(l, record->line, i, &record->cell[i]);
+        if (status == BPCN_OK)
+            status = fmt_records_next(l->records, record);
     }
-    if (status == FMT_OK && l->rows == 0)
-        return fmti_fail(error, FMT_ERR_FORMAT, l->name, "has a header, but no rows");
+    if (status == BPCN_OK && l->rows == 0)
+        return fmti_fail(BPCN_FORMAT, l->name, "has a header, but no rows");
     return status;
 }
 
@@ -260,13 +260,13 @@ static const char *judge(const sample *c, fmt_column_kind *kind, char *why, size
     return why;
 }
 
-static fmt_status make_number(const look *l, size_t i, fmt_column *column, fmt_error *error)
+static bpcn_status make_number(const look *l, size_t i, fmt_column *column)
 {
     sample *c = &l->column[i];
     column->kind = FMT_NUMBER;
     column->scale = 1;
     if (c->odd_line > 0)
-        return fmti_fail(error, FMT_ERR_VALUE, l->name,
+        return fmti_fail(BPCN_INVALID, l->name,
                          "line %zu, column %zu (%s) is '%s', no number as the others are (--missing '%s' if it means "
                          "missing; --column '%s:category' or --ignore '%s' otherwise)",
                          c->odd_line, i + 1, c->name, c->odd, c->odd, c->name, c->name);
@@ -276,7 +276,7 @@ static fmt_status make_number(const look *l, size_t i, fmt_column *column, fmt_e
     } else if (c->numbers > 0) {
         fmt_centre_and_scale(c->values, c->numbers, &column->centre, &column->scale);
     }
-    return FMT_OK;
+    return BPCN_OK;
 }
 
 static int by_word(const void *a, const void *b)
@@ -285,13 +285,13 @@ static int by_word(const void *a, const void *b)
 }
 
 /* The entries of a category vary together as much as a number, 1: sum of p (1 - p) over its words, over scale^2. */
-static fmt_status make_category(const look *l, size_t i, fmt_column *column, fmt_error *error)
+static bpcn_status make_category(const look *l, size_t i, fmt_column *column)
 {
     sample *c = &l->column[i];
     double mixed = 1;
     column->kind = FMT_CATEGORY;
     if (c->words.count == 0 || c->words.count > FMT_MAX_WORDS || c->long_text)
-        return fmti_fail(error, FMT_ERR_VALUE, l->name, "column %zu (%s) has %s for a category", i + 1, c->name,
+        return fmti_fail(BPCN_INVALID, l->name, "column %zu (%s) has %s for a category", i + 1, c->name,
                          c->words.count == 0 ? "no words"
                          : c->long_text      ? "too long texts"
                                              : "too many different words");
@@ -301,7 +301,7 @@ static fmt_status make_category(const look *l, size_t i, fmt_column *column, fmt
     column->words = c->words;
     column->centre = round(1e3 / (double)c->words.count) / 1e3;
     column->scale = round(1e3 * fmax(sqrt(fmax(mixed, 0)), 0.25)) / 1e3;
-    return FMT_OK;
+    return BPCN_OK;
 }
 
 static void count_far(const fmt_column *column, const sample *c, fmt_inference *inference)
@@ -313,7 +313,7 @@ static void count_far(const fmt_column *column, const sample *c, fmt_inference *
     }
 }
 
-static fmt_status settle_column(const look *l, size_t i, fmt_inference *to, fmt_error *error)
+static bpcn_status settle_column(const look *l, size_t i, fmt_inference *to)
 {
     sample *c = &l->column[i];
     fmt_column column = {.name = c->name};
@@ -321,27 +321,26 @@ static fmt_status settle_column(const look *l, size_t i, fmt_inference *to, fmt_
     const char *reason = judge(c, &column.kind, why, sizeof why);
     if (reason != NULL) {
         if (!fmt_words_add(&to->reason, reason, strlen(reason)))
-            return fmti_no_memory(error, l->name, strlen(reason));
-        return fmt_schema_ignore(&to->schema, c->name, error);
+            return fmti_no_memory(l->name, strlen(reason));
+        return fmt_schema_ignore(&to->schema, c->name);
     }
     bool mixed = c->wish == NULL && c->words.count > FEW_WORDS && 2 * c->numbers > c->known;
-    fmt_status status =
-        column.kind == FMT_NUMBER || mixed ? make_number(l, i, &column, error) : make_category(l, i, &column, error);
-    if (status == FMT_OK)
-        status = fmt_schema_add(&to->schema, &column, error);
+    bpcn_status status = column.kind == FMT_NUMBER || mixed ? make_number(l, i, &column) : make_category(l, i, &column);
+    if (status == BPCN_OK)
+        status = fmt_schema_add(&to->schema, &column);
     return status;
 }
 
-static fmt_status settle(const look *l, fmt_inference *to, fmt_error *error)
+static bpcn_status settle(const look *l, fmt_inference *to)
 {
-    fmt_status status = FMT_OK;
-    for (size_t i = 0; i < l->columns && status == FMT_OK; i++)
-        status = settle_column(l, i, to, error);
-    for (size_t i = 0; i < l->usual.missing.count && status == FMT_OK; i++)
-        status = fmt_schema_add_missing(&to->schema, l->usual.missing.word[i], error);
-    if (status == FMT_OK && to->schema.count == 0)
-        status = fmti_fail(error, FMT_ERR_VALUE, l->name, "there is no column to learn");
-    for (size_t i = 0; i < l->columns && status == FMT_OK; i++) {
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; i < l->columns && status == BPCN_OK; i++)
+        status = settle_column(l, i, to);
+    for (size_t i = 0; i < l->usual.missing.count && status == BPCN_OK; i++)
+        status = fmt_schema_add_missing(&to->schema, l->usual.missing.word[i]);
+    if (status == BPCN_OK && to->schema.count == 0)
+        status = fmti_fail(BPCN_INVALID, l->name, "there is no column to learn");
+    for (size_t i = 0; i < l->columns && status == BPCN_OK; i++) {
         const fmt_column *column = fmt_schema_find(&to->schema, l->column[i].name, strlen(l->column[i].name));
         if (column != NULL)
             count_far(column, &l->column[i], to);
@@ -352,23 +351,22 @@ static fmt_status settle(const look *l, fmt_inference *to, fmt_error *error)
 
 /* ---- all of it */
 
-static fmt_status look_through(look *l, const fmt_wish *wishes, size_t wish_count, size_t most, fmt_inference *to,
-                               fmt_error *error)
+static bpcn_status look_through(look *l, const fmt_wish *wishes, size_t wish_count, size_t most, fmt_inference *to)
 {
     fmt_record record;
     l->style.separator = fmt_records_separator(l->records);
-    fmt_status status = fmt_records_next(l->records, &record, error);
-    if (status == FMT_OK && record.count == 0)
-        return fmti_fail(error, FMT_ERR_FORMAT, l->name, "is empty");
+    bpcn_status status = fmt_records_next(l->records, &record);
+    if (status == BPCN_OK && record.count == 0)
+        return fmti_fail(BPCN_FORMAT, l->name, "is empty");
     l->header_line = record.line;
-    to->header = status == FMT_OK && is_header(l, &record);
-    if (status == FMT_OK)
-        status = name_columns(l, &record, to->header, error);
-    if (status == FMT_OK)
-        status = match_wishes(l, wishes, wish_count, error);
-    if (status == FMT_OK)
-        status = look_at_rows(l, &record, to->header, most, error);
-    return status == FMT_OK ? settle(l, to, error) : status;
+    to->header = status == BPCN_OK && is_header(l, &record);
+    if (status == BPCN_OK)
+        status = name_columns(l, &record, to->header);
+    if (status == BPCN_OK)
+        status = match_wishes(l, wishes, wish_count);
+    if (status == BPCN_OK)
+        status = look_at_rows(l, &record, to->header, most);
+    return status == BPCN_OK ? settle(l, to) : status;
 }
 
 static void free_look(look *l)
@@ -384,18 +382,18 @@ static void free_look(look *l)
     fmt_records_close(l->records);
 }
 
-fmt_status fmt_infer(FILE *stream, const char *name, const fmt_wish *wishes, size_t wish_count,
-                     const fmt_words *missing, size_t most, fmt_inference *inference, fmt_error *error)
+bpcn_status fmt_infer(FILE *stream, const char *name, const fmt_wish *wishes, size_t wish_count,
+                      const fmt_words *missing, size_t most, fmt_inference *inference)
 {
     look l = {.name = name};
     *inference = (fmt_inference){0};
-    fmt_status status = fmt_records_open(stream, name, 0, &l.records, error);
-    for (size_t i = 0; missing != NULL && i < missing->count && status == FMT_OK; i++)
-        status = fmt_schema_add_missing(&l.usual, missing->word[i], error);
-    if (status == FMT_OK)
-        status = look_through(&l, wishes, wish_count, most, inference, error);
+    bpcn_status status = fmt_records_open(stream, name, 0, &l.records);
+    for (size_t i = 0; missing != NULL && i < missing->count && status == BPCN_OK; i++)
+        status = fmt_schema_add_missing(&l.usual, missing->word[i]);
+    if (status == BPCN_OK)
+        status = look_through(&l, wishes, wish_count, most, inference);
     free_look(&l);
-    if (status != FMT_OK)
+    if (status != BPCN_OK)
         fmt_inference_free(inference);
     return status;
 }

@@ -31,10 +31,10 @@ typedef struct fmt_records fmt_records;
 
 /* The stream stays the caller's, and open; name is what errors call it, and must outlive the reader. The first
  * skip_lines lines are passed over. */
-fmt_status fmt_records_open(FILE *stream, const char *name, size_t skip_lines, fmt_records **records, fmt_error *error);
+bpcn_status fmt_records_open(FILE *stream, const char *name, size_t skip_lines, fmt_records **records);
 
 /* The next record, valid until the next call; of 0 cells at the end, where `before` has what is left. */
-fmt_status fmt_records_next(fmt_records *records, fmt_record *record, fmt_error *error);
+bpcn_status fmt_records_next(fmt_records *records, fmt_record *record);
 
 char fmt_records_separator(const fmt_records *records); /* ' ': any run of spaces */
 const char *fmt_records_name(const fmt_records *records);
