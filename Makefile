@@ -57,9 +57,10 @@ CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
 # The server, with its page and the description of its interface in it as they are. Where its libraries are missing,
 # its objects are empty and bpcn says so.
-SERVER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/page.html.o $(BUILD)/server/openapi.json.o
-SERVER_LIBS = $(shell pkg-config --libs libmicrohttpd jansson 2>/dev/null)
-SERVER_CAN_BE = pkg-config --exists libmicrohttpd jansson
+SERVER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/embedded.o
+EMBEDDED := server/page.html server/page.css server/page.js server/openapi.json
+SERVER_LIBS = $(shell pkg-config --libs jansson zlib 2>/dev/null)
+SERVER_CAN_BE = pkg-config --exists jansson
 
 .DELETE_ON_ERROR:
 .PHONY: all
@@ -117,11 +118,11 @@ $(BUILD)/server/%.o: server/%.c | deps
 	$(Q)mkdir -p $(@D) && if $(SERVER_CAN_BE); then \
 	    $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@; \
 	else $(CC) -Wa,--noexecstack -x assembler -c /dev/null -o $@; fi
-$(BUILD)/server/%.html.o $(BUILD)/server/%.json.o: EMBED = $(Q)mkdir -p $(@D) && $(LD) -r -b binary -z noexecstack -o $@ $<
-$(BUILD)/server/%.html.o: server/%.html
-	$(EMBED)
-$(BUILD)/server/%.json.o: server/%.json
-	$(EMBED)
+$(BUILD)/server/embedded.c: scripts/embed $(EMBEDDED)
+	$(Q)mkdir -p $(@D) && scripts/embed $(EMBEDDED) > $@
+$(BUILD)/server/embedded.o: $(BUILD)/server/embedded.c | deps
+	$(Q)if $(SERVER_CAN_BE); then $(CC) $(CPPFLAGS) $(SEES) $(CFLAGS) -Iserver -c $< -o $@; \
+	else $(CC) -Wa,--noexecstack -x assembler -c /dev/null -o $@; fi
 
 # Two files of the same name and function, one of each precision, go into one library without a list of names: all
 # files of a precision become one object in which only its table of operations is global, and the library is one object
@@ -214,9 +215,9 @@ $(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS) $(STATIC)
 	$(LINK) $^ $(PICTURE_LIBS) $(BLAS_LIBS)
 # The parser of bodies, and what it says its refusals with
-BODY := $(patsubst %,$(BUILD)/%.o,server/body server/body_json server/refusal cli/console)
+BODY := $(patsubst %,$(BUILD)/%.o,server/body server/http_parse server/http_error cli/console) $(STATIC)
 $(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
-$(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS) $(STATIC)
+$(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
@@ -308,7 +309,7 @@ fuzz: ## libFuzzer on every reader
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS) $(STATIC)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(BLAS_LIBS)
-$(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS) $(STATIC)
+$(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)

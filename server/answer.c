@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- rows in JSON */
 
@@ -131,13 +132,13 @@ static void put_trace(FILE *out, const double *trace)
 
 /* ---- whole answers */
 
-static FILE *begin(struct answer *a, const char *type)
+static FILE *answer_begin(struct answer *a, const char *type)
 {
-    *a = (struct answer){.status = 200, .type = type};
+    *a = (struct answer){.status = 200, .type = type, .file = -1};
     return open_memstream(&a->bytes, &a->size);
 }
 
-static void end(struct answer *a, FILE *out, bool good)
+static void answer_end(struct answer *a, FILE *out, bool good)
 {
     if (out != NULL && (fclose(out) != 0 || !good)) {
         free(a->bytes);
@@ -145,9 +146,10 @@ static void end(struct answer *a, FILE *out, bool good)
     }
 }
 
-static void rows_as_json(struct answer *a, const fmt_schema *schema, const struct job *job, bool named)
+static void rows_as_json(struct answer *a, const fmt_schema *schema, const struct job *job, bool named,
+                         const bool *seen)
 {
-    FILE *out = begin(a, "application/json");
+    FILE *out = answer_begin(a, "application/json");
     if (out == NULL)
         return;
     fputs("{\"rows\":", out);
@@ -166,12 +168,14 @@ static void rows_as_json(struct answer *a, const fmt_schema *schema, const struc
         put_name(out, job->names + i * NAME_ROOM);
         fputs(i + 1 == job->rows ? "]" : "", out);
     }
+    for (size_t i = 0; seen != NULL && i < job->rows; i++)
+        fprintf(out, "%s%s%s", i ? "," : ",\n\"seen\":[", seen[i] ? "true" : "false", i + 1 == job->rows ? "]" : "");
     if (job->info != NULL) {
         fputs(",\n", out);
         put_reads(out, job);
     }
     fputs("}\n", out);
-    end(a, out, true);
+    answer_end(a, out, true);
 }
 
 static void tell_familiarity(struct answer *a, const struct job *job)
@@ -182,55 +186,116 @@ static void tell_familiarity(struct answer *a, const struct job *job)
                                  job->info[i].familiarity);
 }
 
-void answer_rows(struct answer *a, const fmt_schema *schema, const struct job *job, bool named, enum content content)
+/* A cell of CSV: quoted where it must be. */
+static void put_csv_text(FILE *out, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+/* One line of names, then one a row; a vector or picture has a cell for each entry. */
+static void rows_as_csv(struct answer *a, const fmt_schema *schema, const struct job *job)
+{
+    FILE *out = answer_begin(a, "text/csv; charset=utf-8; header=present");
+    if (out == NULL)
+        return;
+    for (size_t k = 0; k < schema->count; k++) {
+        const fmt_column *c = &schema->column[k];
+        bool one = fmt_column_in_table(c) || c->size == 1;
+        for (size_t j = 0; j < (one ? 1 : c->size); j++) {
+            fputs(k + j > 0 ? "," : "", out);
+            put_csv_text(out, c->name);
+            if (!one)
+                fprintf(out, "_%zu", j);
+        }
+    }
+    fputs("\r\n", out);
+    for (size_t i = 0; i < job->rows; i++) {
+        const float *x = job->answers + i * schema->dim;
+        for (size_t k = 0; k < schema->count; k++) {
+            const fmt_column *c = &schema->column[k];
+            fputs(k > 0 ? "," : "", out);
+            if (c->kind == FMT_CATEGORY)
+                put_csv_text(out, c->words.word[(size_t)fmt_decode_value(c, x + c->offset)]);
+            else if (c->kind == FMT_NUMBER)
+                fprintf(out, "%.9g", fmt_decode_value(c, x + c->offset));
+            for (size_t j = 0; !fmt_column_in_table(c) && j < c->size; j++)
+                fprintf(out, "%s%.9g", j > 0 ? "," : "", (double)x[c->offset + j]);
+        }
+        fputs("\r\n", out);
+    }
+    answer_end(a, out, true);
+    tell_familiarity(a, job);
+}
+
+void answer_rows(struct answer *a, const fmt_schema *schema, const struct job *job, bool named, const bool *seen,
+                 enum content content)
 {
     static const char *const types[] = {"", "application/octet-stream", "application/x-npy", "image/png"};
     static const fmt_kind kinds[] = {FMT_ANY, FMT_RAW, FMT_NPY, FMT_PNG};
     const fmt_column *picture = fmt_schema_picture(schema);
+    if (content == CONTENT_CSV) {
+        rows_as_csv(a, schema, job);
+        return;
+    }
     if (content == CONTENT_JSON || content > CONTENT_PNG || (content == CONTENT_PNG && picture == NULL)) {
-        rows_as_json(a, schema, job, named);
+        rows_as_json(a, schema, job, named, seen);
         return;
     }
     fmt_table t = {.rows = job->rows, .dim = schema->dim, .data = job->answers};
     if (content == CONTENT_PNG)
         t = (fmt_table){
             1, picture->size, picture->height, picture->width, picture->channels, job->answers + picture->offset, NULL};
-    FILE *out = begin(a, types[content]);
+    FILE *out = answer_begin(a, types[content]);
     if (out == NULL)
         return;
     bool good = fmt_write_stream(out, "the answer", kinds[content], &t) == BPCN_OK;
-    end(a, out, good);
+    answer_end(a, out, good);
     tell_familiarity(a, job);
 }
 
 void answer_scores(struct answer *a, const struct job *job)
 {
-    FILE *out = begin(a, "application/json");
+    FILE *out = answer_begin(a, "application/json");
     if (out == NULL)
         return;
     putc('{', out);
     put_reads(out, job);
     fputs("}\n", out);
-    end(a, out, true);
+    answer_end(a, out, true);
 }
 
 void answer_writes(struct answer *a, const struct job *job)
 {
-    FILE *out = begin(a, "application/json");
+    FILE *out = answer_begin(a, "application/json");
     if (out == NULL)
         return;
-    fprintf(out, "{\"written\":%zu,\"info\":[", job->done);
+    fprintf(out, "{\"written\":%zu,\"step\":", job->done);
+    if (job->step != 0)
+        fprintf(out, "%" PRIu64, job->step);
+    else
+        fputs("null", out);
+    fputs(",\"info\":[", out);
     for (size_t i = 0; i < job->done; i++) {
         fputs(i ? ",\n" : "", out);
         put_write(out, &job->became[i]);
     }
     fputs("]}\n", out);
-    end(a, out, true);
+    answer_end(a, out, true);
 }
 
 void answer_names(struct answer *a, const struct job *job, size_t first, size_t number, size_t most)
 {
-    FILE *out = begin(a, "application/json");
+    FILE *out = answer_begin(a, "application/json");
     if (out == NULL)
         return;
     fputs("{\"names\":[", out);
@@ -240,16 +305,87 @@ void answer_names(struct answer *a, const struct job *job, size_t first, size_t 
         fprintf(out, ",\"shard\":%" PRIu64 "}", job->list[i].shard);
     }
     fprintf(out, "],\n\"first\":%zu,\"kept\":%zu,\"most\":%zu}\n", first, job->listed, most);
-    end(a, out, true);
+    answer_end(a, out, true);
 }
 
 void answer_count(struct answer *a, const char *name, uint64_t count)
 {
-    FILE *out = begin(a, "application/json");
+    FILE *out = answer_begin(a, "application/json");
     if (out == NULL)
         return;
     fprintf(out, "{\"%s\":%" PRIu64 "}\n", name, count);
-    end(a, out, true);
+    answer_end(a, out, true);
+}
+
+static const char *event_word(enum job_kind kind)
+{
+    return kind == JOB_WRITE    ? "write"
+           : kind == JOB_DELETE ? "delete"
+           : kind == JOB_FORGET ? "forget"
+           : kind == JOB_UNDO   ? "undo"
+                                : "read";
+}
+
+void answer_history(struct answer *a, const struct worker_event *events, size_t count)
+{
+    FILE *out = answer_begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fputs("{\"events\":[", out);
+    for (size_t i = 0; i < count; i++) {
+        const struct worker_event *e = &events[i];
+        fprintf(out, "%s{\"number\":%" PRIu64 ",\"when\":%.3f,\"kind\":\"%s\"", i ? ",\n" : "", e->number, e->when,
+                event_word(e->kind));
+        if (e->kind == JOB_READ || e->kind == JOB_WRITE) {
+            fputs(",\"familiarity\":", out);
+            json_write_number(out, e->familiarity);
+            fprintf(out, ",\"verdict\":\"%s\"", bpcn_verdict_name(e->verdict));
+        }
+        fputs(",\"name\":", out);
+        put_name(out, e->name);
+        putc('}', out);
+    }
+    fputs("]}\n", out);
+    answer_end(a, out, true);
+}
+
+void answer_codes(struct answer *a, const struct job *job, size_t code_dim)
+{
+    FILE *out = answer_begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fputs("{\"codes\":", out);
+    for (size_t i = 0; i < job->rows; i++) {
+        fputs(i ? ",\n" : "[", out);
+        put_list(out, job->answers + i * code_dim, code_dim);
+    }
+    fputs("],\n", out);
+    put_reads(out, job);
+    fputs("}\n", out);
+    answer_end(a, out, true);
+}
+
+void answer_memories(struct answer *a, const struct server *server)
+{
+    FILE *out = answer_begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fputs("{\"memories\":[", out);
+    for (size_t i = 0; i < server->memories; i++) {
+        fputs(i ? ",{\"name\":" : "{\"name\":", out);
+        json_write_string(out, server->memory[i].name);
+        fprintf(out, ",\"path\":\"/m/%s/\"}", server->memory[i].name);
+    }
+    fputs("]}\n", out);
+    answer_end(a, out, true);
+}
+
+void answer_free(struct answer *a)
+{
+    free(a->bytes);
+    if (a->file >= 0)
+        close(a->file);
+    *a = (struct answer){.file = -1};
 }
 
 /* ---- /v1/info */
@@ -262,7 +398,7 @@ static void put_network(FILE *out, const bpcn_options *o)
     fprintf(out, "],\"activation\":\"%s\",\"particles\":%zu},\n", bpcn_activation_name(o->activation), o->particles);
 }
 
-static void put_shards(FILE *out, const bpcn_options *o, const struct state *s)
+static void put_shards(FILE *out, const bpcn_options *o, const struct worker_state *s)
 {
     static const char *const words[] = {"blur", "recycle", "refuse"};
     fprintf(out,
@@ -274,26 +410,27 @@ static void put_shards(FILE *out, const bpcn_options *o, const struct state *s)
     fputs("]},\n", out);
 }
 
-void answer_info(struct answer *a, const struct memfile *file, const struct state *s, const struct settings *settings,
-                 size_t examples)
+void answer_info(struct answer *a, const struct served *served, const struct worker_state *s,
+                 const struct settings *settings)
 {
-    bpcn_options o;
-    FILE *out = begin(a, "application/json");
+    const bpcn_options *o = &served->options;
+    FILE *out = answer_begin(a, "application/json");
     if (out == NULL)
         return;
-    memfile_options(file, &o);
-    fprintf(out, "{\"version\":\"%s\",\"entries\":%zu,\n", bpcn_version(), o.dim);
-    columns_json(out, &file->remark.fields, NULL);
+    fprintf(out, "{\"version\":\"%s\",\"memory\":", bpcn_version());
+    json_write_string(out, served->name);
+    fprintf(out, ",\"entries\":%zu,\n", o->dim);
+    columns_json(out, &served->schema, NULL);
     fputs(",\n", out);
-    put_network(out, &o);
-    put_shards(out, &o, s);
+    put_network(out, o);
+    put_shards(out, o, s);
     fprintf(out,
             "\"writes\":%" PRIu64 ",\"forgets\":%" PRIu64 ",\"deletes\":%" PRIu64 ",\"bytes\":%zu,\"bytes_most\":%zu,",
             s->stats.writes, s->stats.forgets, s->stats.deletes, s->stats.bytes, s->stats.bytes_most);
-    fprintf(out, "\"names\":{\"kept\":%zu,\"most\":%zu},", s->stats.names, o.names);
+    fprintf(out, "\"names\":{\"kept\":%zu,\"most\":%zu},", s->stats.names, o->names);
     put(out, "fullness", s->fullness < 0 ? 0 : s->fullness);
     fprintf(out, "\"kernels\":\"%s\",\n\"read_only\":%s,\"examples\":%zu,\"limits\":{\"body\":%zu,\"rows\":%zu}}\n",
-            s->stats.kernels ? s->stats.kernels : "", settings->read_only ? "true" : "false", examples,
+            s->stats.kernels ? s->stats.kernels : "", settings->read_only ? "true" : "false", served->examples.rows,
             settings->most_body, settings->most_rows);
-    end(a, out, true);
+    answer_end(a, out, true);
 }

@@ -1,18 +1,24 @@
-/* The body of a request as rows for the memory. Knows nothing of HTTP but names of content types. */
+/* The body of a request as rows for the memory. Knows no more of HTTP than content types and statuses. */
 #ifndef BPCN_SERVER_BODY_H
 #define BPCN_SERVER_BODY_H
 
 #include "formats/schema.h"
+#include "http_error.h"
 #include "console.h"
-#include "refusal.h"
 
 #include <stdint.h>
 
-/* Content types that are taken; also those of answers. */
-enum content { CONTENT_JSON, CONTENT_OCTETS, CONTENT_NPY, CONTENT_PNG, CONTENT_JPEG, CONTENT_OTHER };
+/* Content types of bodies, and of answers. */
+enum content { CONTENT_JSON, CONTENT_OCTETS, CONTENT_NPY, CONTENT_PNG, CONTENT_JPEG, CONTENT_OTHER, CONTENT_CSV };
 
 /* By the text of a Content-Type, without its parameters. */
 enum content content_of(const char *type);
+
+/* The first of the types of answers that an Accept names; JSON where it names none. */
+enum content content_wanted(const char *accept);
+
+/* 415, with the types that are taken. */
+bpcn_status body_unknown_type(void);
 
 /* What rows are here, and how many may come. */
 struct shape {
@@ -32,25 +38,31 @@ struct body {
     double noise;        /* of the rows; negative: not said */
     double forgotten;    /* read as if so much had been forgotten */
     double beta;         /* to forget; negative: not said */
-    uint64_t number;     /* of samples, of names to be listed; 0: not said */
+    uint64_t number;     /* of samples, names or examples; 0: not said */
     uint64_t draw;       /* of samples */
-    size_t first;        /* of the names to be listed */
-    size_t shards;       /* to read in */
+    uint64_t first;      /* of the names or examples to be listed */
+    uint64_t after;      /* the number of the last event that is known */
+    uint64_t step;       /* of the write to undo; 0: not said */
+    uint64_t shards;     /* to read in */
     bool spread, resize; /* tell how unsure the answer is; bring a picture to the memory's size */
     bool trace;          /* tell how the energy fell */
+    bool seen;           /* tell of each example whether it was written */
 };
 
 void body_begin(struct body *body);
 void body_free(struct body *body);
 
-/* "noise", "forget", ...; -1 with the refusal when there is no such option or its value is out of bounds. */
-int body_option(struct body *body, const char *name, double value, struct refusal *why);
+/* An option by its name: "noise", "forget", ... 400 when there is none of that name or its value is out of bounds. */
+bpcn_status body_option(struct body *body, const char *name, double value);
 
-/* One name more, NULL for none; -1 with the refusal when it cannot be one. */
-int body_name(struct body *body, const char *text, size_t size, struct refusal *why);
+/* One name more, NULL for a row without one. */
+bpcn_status body_name(struct body *body, const char *text, size_t size);
 
-/* Parses; -1 with the refusal. A JSON body may do without rows, and an empty one of any type has none. */
-int body_parse(struct body *body, const struct shape *shape, enum content content, const void *bytes, size_t size,
-               struct refusal *why);
+/* An option of the URL, or name=TEXT. */
+bpcn_status body_take_text(struct body *body, const char *name, const char *value);
+
+/* Parses. A JSON body may do without rows, and an empty one of any type has none. */
+bpcn_status body_parse(struct body *body, const struct shape *shape, enum content content, const void *bytes,
+                       size_t size);
 
 #endif

@@ -3,87 +3,129 @@
 
 #include "metrics.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { SAMPLES = 16, NAMES_LISTED = 1000 }; /* unless the request says how many */
-
-/* The two files that are in the program (see the Makefile). */
-extern const char _binary_server_page_html_start[], _binary_server_page_html_end[];
-extern const char _binary_server_openapi_json_start[], _binary_server_openapi_json_end[];
+enum {
+    SAMPLES = 16,
+    NAMES_LISTED = 1000, /* unless the request says how many */
+    CODE_ROWS_MOST = 512,
+    JSON_TREE = 20,  /* bytes that the parser of JSON takes for one of the body, where numbers are short */
+    JSON_NUMBER = 14 /* bytes of a number in an answer */
+};
 
 /* ---- what they share */
 
+bool budget_take(struct request *r, size_t bytes)
+{
+    if (atomic_fetch_add(&r->budget->held, bytes) + bytes > r->budget->most) {
+        atomic_fetch_sub(&r->budget->held, bytes);
+        return false;
+    }
+    r->held += bytes;
+    return true;
+}
+
+void budget_give_back(struct request *r)
+{
+    atomic_fetch_sub(&r->budget->held, r->held);
+    r->held = 0;
+}
+
+static bpcn_status hold(struct request *r, size_t bytes)
+{
+    if (bytes > r->budget->most)
+        return http_fail(413, "rows",
+                         "this takes more memory than the server has for all requests: ask for fewer rows "
+                         "at once, or send octets");
+    return budget_take(r, bytes) ? BPCN_OK : http_fail(503, "", "too many long requests are being answered; try again");
+}
+
+/* What an answer with so many rows takes. */
+static bpcn_status hold_rows(struct request *r, size_t rows, size_t arrays)
+{
+    size_t each = sizeof(float) + (r->wanted == CONTENT_JSON || r->wanted == CONTENT_CSV ? JSON_NUMBER : sizeof(float));
+    return hold(r, rows * arrays * r->memory->schema.dim * each);
+}
+
 /* What went wrong with a job. Sentences about files name them: those stay on this machine's side, in the log. */
-static int job_refusal(const struct request *r, const struct job *job, struct refusal *why)
+static bpcn_status job_failure(const struct request *r, const struct job *job)
 {
     static const unsigned codes[] = {
-        [BPCN_INVALID] = 400, [BPCN_NO_MEMORY] = 503, [BPCN_NUMERIC] = 422, [BPCN_REFUSED] = 409,
+        [BPCN_INVALID] = 422, [BPCN_NO_MEMORY] = 503, [BPCN_NUMERIC] = 422, [BPCN_REFUSED] = 409,
         [BPCN_IO] = 500,      [BPCN_FORMAT] = 500,    [BPCN_NEWER] = 500,   [BPCN_CORRUPT] = 500,
-        [BPCN_BUSY] = 500,    [BPCN_READ_ONLY] = 403, [BPCN_FULL] = 507,
-        [BPCN_NO_SPACE] = 500, [BPCN_GONE] = 500, [BPCN_NOT_HELD] = 409};
-    unsigned code = codes[job->status];
+        [BPCN_BUSY] = 500,    [BPCN_READ_ONLY] = 403, [BPCN_FULL] = 507,    [BPCN_NO_SPACE] = 507,
+        [BPCN_GONE] = 500,    [BPCN_NOT_HELD] = 409};
+    unsigned code = job->status < sizeof codes / sizeof *codes ? codes[job->status] : 500;
     char where[64] = "";
     if (job->kind >= JOB_WRITE && job->rows > 1)
         snprintf(where, sizeof where, job->x != NULL ? "rows[%zu]" : "names[%zu]", job->wrong);
     if (job->kind == JOB_DELETE && job->status == BPCN_INVALID && job->names != NULL)
-        return refuse(why, 404, where, "no row named '%s' is kept%s", job->names + job->wrong * NAME_ROOM,
-                      job->done > 0 ? "; those before it are taken back" : "");
+        return http_fail(404, where, "no row named '%s' is kept%s", job->names + job->wrong * NAME_ROOM,
+                         job->done > 0 ? "; those before it are deleted" : "");
+    const char *before = job->done == 0            ? ""
+                         : job->kind == JOB_WRITE  ? "; the rows before it are written"
+                         : job->kind == JOB_DELETE ? "; those before it are deleted"
+                         : job->kind == JOB_UNDO   ? "; the rows after it are deleted"
+                                                   : "";
     bool of_file = code == 500 || job->status == BPCN_READ_ONLY;
-    if (of_file)
-        say_error(r->house->file->say, "%s: %s", r->endpoint->path, job->why);
+    if (of_file && job->kind < JOB_WRITE)
+        say_error(r->memory->file.say, "%s: %s", r->endpoint->path, job->why);
     if (job->status == BPCN_NO_SPACE)
-        return refuse(why, 507, where, "the disk has no room for it%s",
-                      job->done > 0 ? ", and rows before this one may be in it" : "");
+        return http_fail(507, where, "the disk has no room for it%s", before);
+    if (job->status == BPCN_GONE)
+        return http_fail(500, where, "the memory's file was moved, removed or replaced; nothing is written any more%s",
+                         before);
     if (of_file || job->why[0] == '\0')
-        return refuse(why, code, where, "the memory's file failed; the server's log says why%s",
-                      job->done > 0 ? ", and rows before this one may be in it" : "");
-    return refuse(why, code, where, "%.300s%s", job->why,
-                  job->done == 0            ? ""
-                  : job->kind == JOB_WRITE  ? "; the rows before it are written"
-                  : job->kind == JOB_DELETE ? "; those before it are taken back"
-                                            : "");
+        return http_fail(code, where, "the memory's file failed; the server's log says why%s",
+                         job->done > 0 ? ", and rows before this one may be in it" : "");
+    return http_fail(code, where, "%.400s%s", job->why, before);
 }
 
-static int run_job(struct request *r, struct job *job)
+static bpcn_status run_job(struct request *r, struct job *job)
 {
-    enum engine_answer answer = engine_do(r->house->engine, job);
-    if (answer == ENGINE_FULL)
-        return refuse(&r->refusal, 503, "", "too much is waiting already; try again");
-    if (answer == ENGINE_STOPPED)
-        return refuse(&r->refusal, 503, "", "the server is stopping");
-    return job->status == BPCN_OK ? 0 : job_refusal(r, job, &r->refusal);
+    enum worker_answer answer = worker_do(r->memory->worker, job);
+    if (answer == WORKER_FULL)
+        return http_fail(503, "", "too many requests wait already; try again");
+    if (answer == WORKER_STOPPED)
+        return http_fail(503, "", "the server is stopping");
+    return job->status == BPCN_OK ? BPCN_OK : job_failure(r, job);
 }
 
-static int parse(struct request *r)
+static bpcn_status parse_body(struct request *r)
 {
-    struct shape shape = {&r->house->file->remark.fields, r->house->settings->most_rows};
-    return body_parse(&r->body, &shape, r->content, r->bytes, r->size, &r->refusal);
+    struct shape shape = {&r->memory->schema, r->server->settings->most_rows};
+    size_t before = r->held, tree = r->content == CONTENT_JSON ? JSON_TREE * r->size : 0;
+    bpcn_status status = hold(r, tree);
+    if (status == BPCN_OK)
+        status = body_parse(&r->body, &shape, r->content, r->bytes, r->size);
+    atomic_fetch_sub(&r->budget->held, r->held - before);
+    r->held = before;
+    return status;
 }
 
 /* Names are one for each of so many rows, where the memory keeps any. */
-static int check_names(struct request *r, size_t rows)
+static bpcn_status check_names(struct request *r, size_t rows)
 {
-    bpcn_options options;
-    memfile_options(r->house->file, &options);
     if (r->body.names == 0)
-        return 0;
+        return BPCN_OK;
     if (!r->endpoint->changes)
-        return refuse(&r->refusal, 400, "names", "only rows that are written or deleted have names");
-    if (options.names == 0)
-        return refuse(&r->refusal, 409, "names",
-                      "this memory keeps no names (bpcn create --names N makes one that does)");
-    return r->body.names == rows
-               ? 0
-               : refuse(&r->refusal, 400, "names", "there are %zu names for %zu rows", r->body.names, rows);
+        return http_fail(400, "names", "only rows that are written or deleted have names");
+    if (r->memory->options.names == 0)
+        return http_fail(409, "names", "this memory keeps no names (bpcn create --names N makes one that does)");
+    return r->body.names == rows ? BPCN_OK
+                                 : http_fail(400, "names", "there are %zu names for %zu rows", r->body.names, rows);
 }
 
-/* Parses the body; rows are a must. */
-static int take_rows(struct request *r)
+/* Parses the body, which must have rows. */
+static bpcn_status take_rows(struct request *r)
 {
-    if (parse(r) != 0)
-        return -1;
-    return r->body.rows > 0 ? check_names(r, r->body.rows) : refuse(&r->refusal, 400, "rows", "there are none");
+    bpcn_status status = parse_body(r);
+    if (status != BPCN_OK)
+        return status;
+    return r->body.rows > 0 ? check_names(r, r->body.rows) : http_fail(400, "rows", "there are none");
 }
 
 static struct job job_of(const struct request *r, enum job_kind kind)
@@ -98,12 +140,14 @@ static struct job job_of(const struct request *r, enum job_kind kind)
                         .forgotten = b->forgotten,
                         .beta = b->beta,
                         .draw = b->draw,
-                        .shards = b->shards};
+                        .step = b->step,
+                        .shards = b->shards,
+                        .snapshot = -1};
 }
 
-static int no_room(struct request *r)
+static bpcn_status no_memory(void)
 {
-    return refuse(&r->refusal, 503, "", "out of memory");
+    return http_fail(503, "", "out of memory");
 }
 
 static void count_reads(const struct request *r, const struct job *job)
@@ -116,254 +160,442 @@ static void count_reads(const struct request *r, const struct job *job)
 
 /* ---- rows */
 
-static int run_read(struct request *r)
+static bpcn_status run_read(struct request *r)
 {
-    if (take_rows(r) != 0)
-        return -1;
-    size_t dim = r->house->file->remark.fields.dim;
+    bpcn_status status = take_rows(r);
+    if (status == BPCN_OK)
+        status = hold_rows(r, r->body.rows, r->body.spread ? 2 : 1);
+    if (status != BPCN_OK)
+        return status;
+    size_t dim = r->memory->schema.dim;
     struct job job = job_of(r, JOB_READ);
+    bool says_names = r->wanted == CONTENT_JSON, traces = r->body.trace && !memfile_is_folder(r->memory->path);
     job.answers = malloc(job.rows * dim * sizeof *job.answers);
     job.spread = r->body.spread ? malloc(job.rows * dim * sizeof *job.spread) : NULL;
     job.info = malloc(job.rows * sizeof *job.info);
-    bool says_names = r->wanted == CONTENT_JSON;
     job.answered = says_names ? calloc(job.rows, NAME_ROOM) : NULL;
-    bool traces = r->body.trace && !memfile_is_folder(r->house->file->path);
     job.trace = traces ? malloc(job.rows * TRACE_MOST * sizeof *job.trace) : NULL;
     bool room = job.answers && job.info && (job.answered || !says_names) && (job.spread || !r->body.spread) &&
                 (job.trace || !traces);
-    int failed = room ? run_job(r, &job) : no_room(r);
-    if (!failed) {
+    status = room ? run_job(r, &job) : no_memory();
+    if (status == BPCN_OK) {
         count_reads(r, &job);
-        answer_rows(&r->answer, &r->house->file->remark.fields, &job, r->body.named, r->wanted);
+        worker_record(r->memory->worker, JOB_READ, job.info[0].familiarity, job.info[0].verdict, job.answered);
+        answer_rows(&r->answer, &r->memory->schema, &job, r->body.named, NULL, r->wanted);
     }
     free(job.answers);
     free(job.spread);
     free(job.trace);
     free(job.answered);
     free(job.info);
-    return failed;
+    return status;
 }
 
-static int run_score(struct request *r)
+static bpcn_status run_score(struct request *r)
 {
-    if (take_rows(r) != 0)
-        return -1;
+    bpcn_status status = take_rows(r);
+    if (status != BPCN_OK)
+        return status;
     struct job job = job_of(r, JOB_SCORE);
     job.info = malloc(job.rows * sizeof *job.info);
     job.typicality = malloc(job.rows * sizeof *job.typicality);
-    int failed = job.info && job.typicality ? run_job(r, &job) : no_room(r);
-    if (!failed) {
+    status = job.info && job.typicality ? run_job(r, &job) : no_memory();
+    if (status == BPCN_OK) {
         count_reads(r, &job);
         answer_scores(&r->answer, &job);
     }
     free(job.info);
     free(job.typicality);
-    return failed;
+    return status;
 }
 
-static int run_write(struct request *r)
+static bpcn_status run_codes(struct request *r)
+{
+    bpcn_status status = take_rows(r);
+    if (status == BPCN_OK && r->body.rows > CODE_ROWS_MOST)
+        status =
+            http_fail(413, "rows", "%zu rows; this server gives the codes of %d at once", r->body.rows, CODE_ROWS_MOST);
+    if (status != BPCN_OK)
+        return status;
+    struct job job = job_of(r, JOB_CODES);
+    size_t code_dim = 0;
+    for (size_t l = 0; l < r->memory->options.layers; l++)
+        code_dim += r->memory->options.hidden[l];
+    status = hold(r, job.rows * code_dim * (sizeof(float) + JSON_NUMBER));
+    if (status != BPCN_OK)
+        return status;
+    job.answers = malloc(job.rows * code_dim * sizeof *job.answers + 1);
+    job.info = malloc(job.rows * sizeof *job.info);
+    status = job.answers && job.info ? run_job(r, &job) : no_memory();
+    if (status == BPCN_OK) {
+        count_reads(r, &job);
+        answer_codes(&r->answer, &job, code_dim);
+    }
+    free(job.answers);
+    free(job.info);
+    return status;
+}
+
+static bpcn_status run_write(struct request *r)
 {
     uint64_t evaluations = 0;
-    if (take_rows(r) != 0)
-        return -1;
+    bpcn_status status = take_rows(r);
+    if (status != BPCN_OK)
+        return status;
     struct job job = job_of(r, JOB_WRITE);
-    job.became = malloc(job.rows * sizeof *job.became);
-    int failed = job.became ? run_job(r, &job) : no_room(r);
+    job.became = calloc(job.rows, sizeof *job.became);
+    status = job.became ? run_job(r, &job) : no_memory();
     for (size_t i = 0; i < job.done; i++)
         evaluations += job.became[i].evaluations;
     metrics_rows(r->endpoint->path, job.done, evaluations);
-    if (!failed)
+    if (status == BPCN_OK) {
+        worker_record(r->memory->worker, JOB_WRITE, job.became[0].familiarity, job.became[0].verdict, job.names);
         answer_writes(&r->answer, &job);
+    }
     free(job.became);
-    return failed;
+    return status;
 }
 
 /* Rows, or names of rows. */
-static int take_deletes(struct request *r)
+static bpcn_status take_deletes(struct request *r)
 {
     const struct body *b = &r->body;
     char where[64];
-    if (parse(r) != 0)
-        return -1;
+    bpcn_status status = parse_body(r);
+    if (status != BPCN_OK)
+        return status;
     if (b->rows > 0 && b->names > 0)
-        return refuse(&r->refusal, 400, "names", "rows are taken back by their values or by their names, not by both");
+        return http_fail(400, "names", "rows are deleted by their values or by their names, not by both");
     if (b->rows + b->names == 0)
-        return refuse(&r->refusal, 400, "rows", "there are none, nor names");
+        return http_fail(400, "rows", "there are none, nor names");
     if (!b->whole)
-        return refuse(&r->refusal, 400, "rows", "only whole rows can be taken back");
+        return http_fail(400, "rows", "only whole rows can be deleted");
     for (size_t i = 0; i < b->names; i++)
         if (b->name[i * NAME_ROOM] == '\0') {
             snprintf(where, sizeof where, "names[%zu]", i);
-            return refuse(&r->refusal, 400, where, "is no name");
+            return http_fail(400, where, "is no name");
         }
     return check_names(r, b->names);
 }
 
-static int run_delete(struct request *r)
+static bpcn_status run_delete(struct request *r)
 {
-    if (take_deletes(r) != 0)
-        return -1;
+    bpcn_status status = take_deletes(r);
+    if (status != BPCN_OK)
+        return status;
     struct job job = job_of(r, JOB_DELETE);
     job.rows = r->body.rows + r->body.names;
-    int failed = run_job(r, &job);
+    status = run_job(r, &job);
     metrics_rows(r->endpoint->path, job.done, 0);
-    if (!failed)
+    if (status == BPCN_OK) {
+        worker_record(r->memory->worker, JOB_DELETE, 0, BPCN_CANNOT_TELL, job.names);
         answer_count(&r->answer, "deleted", job.done);
-    return failed;
+    }
+    return status;
 }
 
 /* ---- without rows */
 
 /* Parses the options of a body that has no rows. */
-static int take_options(struct request *r)
+static bpcn_status take_options(struct request *r)
 {
     if (r->content != CONTENT_JSON)
-        return refuse(&r->refusal, 415, "Content-Type", "the body here is application/json");
-    if (parse(r) != 0)
-        return -1;
+        return http_fail(415, "Content-Type", "the body here is application/json");
+    bpcn_status status = parse_body(r);
+    if (status != BPCN_OK)
+        return status;
     return r->body.rows + r->body.names == 0
-               ? 0
-               : refuse(&r->refusal, 400, r->body.rows ? "rows" : "names", "there is nothing to do with them here");
+               ? BPCN_OK
+               : http_fail(400, r->body.rows ? "rows" : "names", "there is nothing to do with them here");
 }
 
-static int run_forget(struct request *r)
+static bpcn_status run_forget(struct request *r)
 {
-    if (take_options(r) != 0)
-        return -1;
+    bpcn_status status = take_options(r);
+    if (status != BPCN_OK)
+        return status;
     struct job job = job_of(r, JOB_FORGET);
     job.rows = 1;
     if (r->body.beta < 0)
-        return refuse(&r->refusal, 400, "beta", "is missing: from 0, nothing, to 1, everything");
-    int failed = run_job(r, &job);
-    if (!failed)
+        return http_fail(400, "beta", "is missing: from 0, nothing, to 1, everything");
+    status = run_job(r, &job);
+    if (status == BPCN_OK) {
+        worker_record(r->memory->worker, JOB_FORGET, 0, BPCN_CANNOT_TELL, NULL);
         answer_count(&r->answer, "forgotten", 1);
-    return failed;
+    }
+    return status;
 }
 
-static int run_sample(struct request *r)
+static bpcn_status run_undo(struct request *r)
 {
-    if (take_options(r) != 0)
-        return -1;
-    const fmt_schema *schema = &r->house->file->remark.fields;
+    bpcn_status status = take_options(r);
+    if (status != BPCN_OK)
+        return status;
+    struct job job = job_of(r, JOB_UNDO);
+    job.rows = 1;
+    if (job.step == 0)
+        return http_fail(400, "step", "is missing: the number that the write was answered with");
+    status = run_job(r, &job);
+    if (status == BPCN_OK) {
+        worker_record(r->memory->worker, JOB_UNDO, 0, BPCN_CANNOT_TELL, NULL);
+        answer_count(&r->answer, "deleted", job.done);
+    }
+    return status;
+}
+
+static bpcn_status run_sample(struct request *r)
+{
+    bpcn_status status = take_options(r);
+    if (status != BPCN_OK)
+        return status;
+    const fmt_schema *schema = &r->memory->schema;
     struct job job = job_of(r, JOB_SAMPLE);
     job.rows = r->body.number > 0 ? (size_t)r->body.number : SAMPLES;
-    if (job.rows > r->house->settings->most_rows)
-        return refuse(&r->refusal, 413, "n", "%zu rows; this server gives %zu at once", job.rows,
-                      r->house->settings->most_rows);
+    if (job.rows > r->server->settings->most_rows)
+        return http_fail(413, "n", "%zu rows; this server gives %zu at once", job.rows, r->server->settings->most_rows);
+    status = hold_rows(r, job.rows, 1);
+    if (status != BPCN_OK)
+        return status;
     job.answers = malloc(job.rows * schema->dim * sizeof *job.answers);
-    int failed = job.answers ? run_job(r, &job) : no_room(r);
-    if (!failed) {
+    status = job.answers ? run_job(r, &job) : no_memory();
+    if (status == BPCN_OK) {
         metrics_rows(r->endpoint->path, job.rows, 0);
-        answer_rows(&r->answer, schema, &job, fmt_schema_is_table(schema), r->wanted);
+        answer_rows(&r->answer, schema, &job, fmt_schema_is_table(schema), NULL, r->wanted);
     }
     free(job.answers);
-    return failed;
+    return status;
 }
 
-static int run_examples(struct request *r)
+/* Whether the memory knows each of these rows, seen [job->rows]. */
+static bpcn_status find_seen(struct request *r, const struct job *job, bool *seen)
 {
-    const fmt_schema *schema = &r->house->file->remark.fields;
-    const struct examples *e = &r->house->examples;
-    struct job job = {.rows = e->rows, .answers = e->x, .names = e->names};
-    if (job.rows == 0)
-        return refuse(&r->refusal, 404, "", "this server was given no examples");
-    answer_rows(&r->answer, schema, &job, fmt_schema_is_table(schema), r->wanted);
-    return 0;
+    struct job score = job_of(r, JOB_SCORE);
+    score.rows = job->rows;
+    score.x = job->answers;
+    score.known = NULL;
+    score.info = malloc(job->rows * sizeof *score.info);
+    bpcn_status status = score.info ? run_job(r, &score) : no_memory();
+    for (size_t i = 0; status == BPCN_OK && i < job->rows; i++)
+        seen[i] = score.info[i].verdict == BPCN_KNOWN;
+    free(score.info);
+    return status;
 }
 
-static int run_names(struct request *r)
+static bpcn_status run_examples(struct request *r)
+{
+    const fmt_schema *schema = &r->memory->schema;
+    const struct examples *e = &r->memory->examples;
+    size_t first = r->body.first < e->rows ? (size_t)r->body.first : e->rows, rows = e->rows - first;
+    if (r->body.number > 0 && r->body.number < rows)
+        rows = (size_t)r->body.number;
+    struct job job = {.rows = rows, .answers = e->x + first * schema->dim, .names = e->names + first * NAME_ROOM};
+    bool *seen = NULL;
+    if (e->rows == 0)
+        return http_fail(404, "", "this server was given no examples");
+    bpcn_status status = hold_rows(r, rows, 1);
+    if (status == BPCN_OK && r->body.seen && rows > 0 && r->memory->options.views == 0) {
+        seen = calloc(rows, sizeof *seen);
+        status = seen != NULL ? find_seen(r, &job, seen) : no_memory();
+    }
+    if (status == BPCN_OK)
+        answer_rows(&r->answer, schema, &job, fmt_schema_is_table(schema), seen, r->wanted);
+    free(seen);
+    return status;
+}
+
+static bpcn_status run_names(struct request *r)
 {
     struct job job = {.kind = JOB_NAMES};
-    bpcn_options options;
-    memfile_options(r->house->file, &options);
-    int failed = run_job(r, &job);
-    if (!failed)
-        answer_names(&r->answer, &job, r->body.first, r->body.number > 0 ? (size_t)r->body.number : NAMES_LISTED,
-                     options.names);
+    bpcn_status status = run_job(r, &job);
+    if (status == BPCN_OK)
+        answer_names(&r->answer, &job, (size_t)r->body.first,
+                     r->body.number > 0 ? (size_t)r->body.number : NAMES_LISTED, r->memory->options.names);
     free(job.list);
-    return failed;
+    return status;
 }
 
-/* The state as it is now, or while too much waits, as it was last. */
-static struct state fresh_state(const struct request *r)
+static bpcn_status run_history(struct request *r)
 {
-    struct job job = {.kind = JOB_LOOK};
-    engine_do(r->house->engine, &job);
-    return engine_state(r->house->engine);
+    struct worker_event *events = malloc(EVENTS_MOST * sizeof *events);
+    if (events == NULL)
+        return no_memory();
+    answer_history(&r->answer, events, worker_events(r->memory->worker, r->body.after, events));
+    free(events);
+    return BPCN_OK;
 }
 
-static int run_info(struct request *r)
+static bpcn_status run_info(struct request *r)
 {
-    struct state state = fresh_state(r);
-    answer_info(&r->answer, r->house->file, &state, r->house->settings, r->house->examples.rows);
+    struct job job = {.kind = JOB_STATE};
+    worker_do(r->memory->worker, &job); /* while too much waits, the state as it was last */
+    struct worker_state state = worker_state(r->memory->worker);
+    answer_info(&r->answer, r->memory, &state, r->server->settings);
     free(state.rows);
-    return 0;
+    return BPCN_OK;
 }
 
-static int run_metrics(struct request *r)
+static bpcn_status run_memories(struct request *r)
 {
-    struct state state = fresh_state(r);
-    r->answer = (struct answer){.status = 200, .type = "text/plain; version=0.0.4; charset=utf-8"};
-    r->answer.bytes = metrics_text(&state, &r->answer.size);
-    free(state.rows);
-    return 0;
+    answer_memories(&r->answer, r->server);
+    return BPCN_OK;
 }
 
-static int run_health(struct request *r)
+static bpcn_status run_snapshot(struct request *r)
 {
+    struct job job = {.kind = JOB_SNAPSHOT, .snapshot = -1};
+    struct stat there;
+    bpcn_status status = run_job(r, &job);
+    if (status == BPCN_OK && fstat(job.snapshot, &there) != 0)
+        status = http_fail(500, "", "the copy cannot be read again");
+    r->answer.status = 200;
+    r->answer.type = "application/vnd.bayespcn.memory";
+    r->answer.file = job.snapshot;
+    r->answer.size = status == BPCN_OK ? (size_t)there.st_size : 0;
+    return status;
+}
+
+static bpcn_status run_metrics(struct request *r)
+{
+    for (size_t i = 0; i < r->server->memories; i++) {
+        struct job job = {.kind = JOB_STATE};
+        worker_do(r->server->memory[i].worker, &job);
+    }
+    r->answer.status = 200;
+    r->answer.type = "text/plain; version=0.0.4; charset=utf-8";
+    r->answer.bytes = metrics_text(r->server, &r->answer.size);
+    return BPCN_OK;
+}
+
+/* ---- for probes */
+
+/* Liveness: the process answers, and no memory's file is gone or failed. */
+static bpcn_status run_health(struct request *r)
+{
+    for (size_t i = 0; i < r->server->memories; i++) {
+        struct worker_state state = worker_state(r->server->memory[i].worker);
+        free(state.rows);
+        if (state.trouble != BPCN_OK)
+            return http_fail(503, r->server->memory[i].name, "the memory's file is not to be relied on: %s",
+                             bpcn_status_name(state.trouble));
+    }
     answer_count(&r->answer, "ok", 1);
-    return 0;
+    return BPCN_OK;
+}
+
+/* Readiness: it would also take a request now. */
+static bpcn_status run_ready(struct request *r)
+{
+    for (size_t i = 0; i < r->server->memories; i++) {
+        struct worker_state state = worker_state(r->server->memory[i].worker);
+        free(state.rows);
+        if (state.waiting >= r->server->settings->most_waiting)
+            return http_fail(503, r->server->memory[i].name, "too many requests wait already");
+    }
+    return run_health(r);
 }
 
 /* ---- files */
 
-static int send_file(struct request *r, const char *type, const char *from, const char *to)
+static bpcn_status send_embedded(struct request *r, const char *name, const char *type)
 {
-    r->answer = (struct answer){.status = 200, .type = type, .size = (size_t)(to - from)};
-    r->answer.bytes = malloc(r->answer.size + 1);
-    if (r->answer.bytes != NULL)
-        memcpy(r->answer.bytes, from, r->answer.size);
-    return 0;
-}
-
-static int run_page(struct request *r)
-{
-    return send_file(r, "text/html; charset=utf-8", _binary_server_page_html_start, _binary_server_page_html_end);
-}
-
-static int run_openapi(struct request *r)
-{
-    return send_file(r, "application/json", _binary_server_openapi_json_start, _binary_server_openapi_json_end);
-}
-
-static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, run_write},
-                                            {"POST", "/v1/read", false, false, run_read},
-                                            {"POST", "/v1/score", false, false, run_score},
-                                            {"POST", "/v1/sample", false, false, run_sample},
-                                            {"POST", "/v1/forget", false, true, run_forget},
-                                            {"POST", "/v1/delete", false, true, run_delete},
-                                            {"GET", "/v1/info", false, false, run_info},
-                                            {"GET", "/v1/names", false, false, run_names},
-                                            {"GET", "/v1/examples", false, false, run_examples},
-                                            {"GET", "/metrics", false, false, run_metrics},
-                                            {"GET", "/health", true, false, run_health},
-                                            {"GET", "/openapi.json", true, false, run_openapi},
-                                            {"GET", "/", true, false, run_page}};
-
-const struct endpoint *endpoint_find(const char *method, const char *path, const char **allow, struct refusal *why)
-{
-    const char *asked = strcmp(method, "HEAD") == 0 ? "GET" : method;
-    *allow = NULL;
-    for (size_t k = 0; k < sizeof endpoints / sizeof *endpoints; k++) {
-        if (strcmp(path, endpoints[k].path) != 0)
-            continue;
-        if (strcmp(asked, endpoints[k].method) == 0)
-            return &endpoints[k];
-        *allow = endpoints[k].method;
+    const struct embedded *e = embedded_files;
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    while (strcmp(e->name, name) != 0)
+        e++;
+    for (size_t i = 0; i < e->size; i++)
+        hash = (hash ^ e->bytes[i]) * 1099511628211u;
+    r->answer.status = 200;
+    r->answer.type = type;
+    snprintf(r->answer.etag, sizeof r->answer.etag, "\"%016" PRIx64 "\"", hash);
+    if (r->if_none_match != NULL && strstr(r->if_none_match, r->answer.etag) != NULL) {
+        r->answer.status = 304;
+        return BPCN_OK;
     }
-    if (*allow != NULL)
-        refuse(why, 405, "", "this is for %s", *allow);
-    else
-        refuse(why, 404, "", "there is nothing here; /openapi.json lists what there is");
+    r->answer.size = e->size;
+    r->answer.bytes = malloc(e->size + 1);
+    if (r->answer.bytes != NULL)
+        memcpy(r->answer.bytes, e->bytes, e->size);
+    return BPCN_OK;
+}
+
+static bpcn_status run_page(struct request *r)
+{
+    return send_embedded(r, "page.html", "text/html; charset=utf-8");
+}
+
+static bpcn_status run_page_style(struct request *r)
+{
+    return send_embedded(r, "page.css", "text/css; charset=utf-8");
+}
+
+static bpcn_status run_page_script(struct request *r)
+{
+    return send_embedded(r, "page.js", "text/javascript; charset=utf-8");
+}
+
+static bpcn_status run_openapi(struct request *r)
+{
+    return send_embedded(r, "openapi.json", "application/json");
+}
+
+/* ---- the table */
+
+static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, false, run_write},
+                                            {"POST", "/v1/read", false, false, false, run_read},
+                                            {"POST", "/v1/score", false, false, false, run_score},
+                                            {"POST", "/v1/sample", false, false, false, run_sample},
+                                            {"POST", "/v1/codes", false, false, false, run_codes},
+                                            {"POST", "/v1/forget", false, true, false, run_forget},
+                                            {"POST", "/v1/delete", false, true, false, run_delete},
+                                            {"POST", "/v1/undo", false, true, false, run_undo},
+                                            {"GET", "/v1/info", false, false, false, run_info},
+                                            {"GET", "/v1/names", false, false, false, run_names},
+                                            {"GET", "/v1/history", false, false, false, run_history},
+                                            {"GET", "/v1/examples", false, false, false, run_examples},
+                                            {"GET", "/v1/snapshot", false, false, false, run_snapshot},
+                                            {"GET", "/v1/memories", false, false, false, run_memories},
+                                            {"GET", "/metrics", false, false, false, run_metrics},
+                                            {"GET", "/health", true, false, true, run_health},
+                                            {"GET", "/ready", true, false, true, run_ready},
+                                            {"GET", "/openapi.json", true, false, false, run_openapi},
+                                            {"GET", "/page.css", true, false, false, run_page_style},
+                                            {"GET", "/page.js", true, false, false, run_page_script},
+                                            {"GET", "/", true, false, false, run_page}};
+
+/* "/m/NAME/v1/read": the memory of that name, and the rest of the path. NULL: there is none. */
+static const struct served *find_memory(const struct server *server, const char **path)
+{
+    if (strncmp(*path, "/m/", 3) != 0)
+        return &server->memory[0];
+    size_t length = strcspn(*path + 3, "/");
+    for (size_t i = 0; i < server->memories; i++)
+        if (strlen(server->memory[i].name) == length && memcmp(server->memory[i].name, *path + 3, length) == 0) {
+            *path += 3 + length;
+            return &server->memory[i];
+        }
     return NULL;
+}
+
+bpcn_status endpoint_find(struct request *r, const char *method, const char *path)
+{
+    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    r->memory = find_memory(r->server, &path);
+    for (size_t k = 0; r->memory != NULL && k < sizeof endpoints / sizeof *endpoints; k++)
+        if (strcmp(path, endpoints[k].path) == 0) {
+            bool gets = strcmp(endpoints[k].method, "GET") == 0;
+            r->answer.allow = NULL;
+            if (strcmp(wanted, endpoints[k].method) == 0) {
+                r->endpoint = &endpoints[k];
+                return BPCN_OK;
+            }
+            r->answer.allow = gets ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+            if (strcmp(method, "OPTIONS") == 0)
+                return BPCN_OK;
+            return http_fail(405, "", "this is for %s", endpoints[k].method);
+        }
+    if (strcmp(method, "OPTIONS") == 0 && strcmp(path, "*") == 0) {
+        r->answer.allow = "GET, HEAD, POST, OPTIONS";
+        return BPCN_OK;
+    }
+    return http_fail(404, "", "there is nothing here; /openapi.json lists what there is");
 }

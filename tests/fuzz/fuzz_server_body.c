@@ -30,14 +30,13 @@ static void try_with(const char *text, int kind, const uint8_t *bytes, size_t si
 {
     fmt_schema schema = {0};
     struct body body;
-    struct refusal why = {0};
     if (fmt_schema_parse_fields(text, &schema) != BPCN_OK)
         abort();
     struct shape shape = {&schema, 16};
     body_begin(&body);
-    int failed = kind == A_NAME ? body_name(&body, (const char *)bytes, size, &why)
-                                : body_parse(&body, &shape, (enum content)kind, bytes, size, &why);
-    if ((failed != 0) != (why.status >= 400) ||
+    bool failed = (kind == A_NAME ? body_name(&body, (const char *)bytes, size)
+                                  : body_parse(&body, &shape, (enum content)kind, bytes, size)) != BPCN_OK;
+    if ((failed && http_error_code() < 400) ||
         (!failed && (body.rows > shape.most_rows || body.names > shape.most_rows)))
         abort();
     check_names(&body);

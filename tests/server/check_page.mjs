@@ -160,7 +160,8 @@ async function phone() {
 
 async function guarded() {
   run("create", at("t.mem"), "--image", "8x8", "--hidden", "16", "-q");
-  const { url } = await serve(at("t.mem"), "--token", "open-sesame"), page = await open(url);
+  fs.writeFileSync(at("token"), "open-sesame\n");
+  const { url } = await serve(at("t.mem"), "--token-file", at("token")), page = await open(url);
   await page.waitForSelector("#login:visible");
   law("without a token the page asks for it", (await page.textContent("#trouble")).includes("token"));
   await page.keyboard.type("wrong-token"); await page.keyboard.press("Enter");

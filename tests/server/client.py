@@ -139,11 +139,10 @@ def make(name="m.mem", *options):
 
 
 def is_refused(code, part, got):
-    """got: status and body. A sentence with a place, and no path of this machine."""
-    status, answer = got
-    e = answer.get("error", {})
-    return (status == code and e.get("status") == code and part in e.get("message", "") and "where" in e
-            and os.getcwd() not in json.dumps(answer))
+    """got: status and body. A problem document (RFC 9457) with a place, and no path of this machine."""
+    status, e = got
+    return (status == code and e.get("status") == code and part in e.get("detail", "") and "where" in e and "title" in e
+            and os.getcwd() not in json.dumps(e))
 
 
 def together(what, count):

@@ -51,7 +51,7 @@ def refusals(s):
 
     def no(name, code, part, where, *request):
         status, a = s.json(*request)
-        law(name, is_refused(code, part, (status, a)) and where in (a["error"]["where"], "anywhere"), (status, a))
+        law(name, is_refused(code, part, (status, a)) and where in (a["where"], "anywhere"), (status, a))
 
     def write(names):
         return "POST", "/v1/write", {"rows": row, "names": names}
@@ -65,7 +65,7 @@ def refusals(s):
     no("an empty one is 400", 400, "63 bytes", "names[0]", *write([""]))
     no("one with a line end is 400", 400, "control", "names[0]", *write(["a\nb"]))
     no("one with a zero is 400", 400, "not JSON", "anywhere", *write(["a\0b"]))
-    no("a zero in the URL is 400", 400, "control", "names[0]", "POST", "/v1/write?name=a%00b", octets(row), OCTETS)
+    no("a zero in the URL is 400", 400, "escape", "URL", "POST", "/v1/write?name=a%00b", octets(row), OCTETS)
     no("bytes in the URL that are no UTF-8 are 400", 400, "UTF-8", "names[0]", "POST", "/v1/write?name=%ff", octets(row), OCTETS)
     no("a name with no text in the URL is 400", 400, "63 bytes", "names[0]", "POST", "/v1/write?name", octets(row), OCTETS)
     no("a read takes no names", 400, "written or deleted", "names", "POST", "/v1/read", {"rows": row, "names": ["a"]})
