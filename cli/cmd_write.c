@@ -28,17 +28,11 @@ struct fading fading_auto(const bpcn_options *options);
 /* To be called before every write. */
 bpcn_status fading_step(struct fading *fading, struct memfile *file);
 
-/* ---- * Automatic forgetting: discounts what the writes have told about the weights, and keeps the means.
- *
- *   U^-1 = (1 - beta) U^-1 + beta U_prior^-1        S likewise
- *
- * A row that was written a writes ago then weighs as if its noise variance were sx^2 / (1 - beta)^a:
- * next to nothing changes for the recent past, and what is older frees its direction of the weights
- * for new rows at once, instead of every direction loosening a little. beta = 5 / width per write
- * holds about as many rows as three quarters of the width, whatever the stream's length. */
+/* ---- Automatic forgetting: a discount before every eighth write, by which a row written as many rows ago as the
+   narrowest layer is wide weighs sigma_x^2. With a slower discount the codes of new rows grow without bound
+   (docs/MODEL.md, Streams); with a faster one fewer rows stay recallable. */
 
 enum { PERIOD = 8 };
-static const double rows_of_width = 5;
 
 struct fading fading_fixed(double beta)
 {
@@ -50,8 +44,9 @@ struct fading fading_auto(const bpcn_options *o)
     size_t narrowest = o->dim;
     for (size_t l = 0; l < o->layers; l++)
         narrowest = l == 0 || o->hidden[l] < narrowest ? o->hidden[l] : narrowest;
-    double each = fmin(0.5, rows_of_width / (double)narrowest);
-    return (struct fading){.beta = 1 - pow(1 - each, PERIOD), .period = PERIOD};
+    double noise = fmin(o->sigma_x, o->sigma_data > 0 ? o->sigma_data : o->sigma_x);
+    double left = noise < 1 ? pow(noise, 2. * PERIOD / (double)narrowest) : 0.5;
+    return (struct fading){.beta = 1 - fmax(left, 1e-6), .period = PERIOD};
 }
 
 bpcn_status fading_step(struct fading *f, struct memfile *file)

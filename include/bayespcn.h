@@ -481,10 +481,11 @@ BPCN_API double bpcn_trials_factor(const bpcn_trials *trials);
    empty memory exactly (the particle weights stay). */
 BPCN_API bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta);
 
-/* Lets what was learnt weigh less, by 0 <= beta < 1, without moving anything: U^-1 becomes
-   (1 - beta) U^-1 + beta sigma_w^-2 I, and the means stay. Called now and then with about 5 / width
-   per write it keeps a stream of any length recallable for its recent past, where forget blurs the
-   recent with the old. */
+/* Lets the evidence of everything written weigh (1 - beta) as much, 0 <= beta < 1. Precisions and means fade together:
+   U^-1 becomes (1 - beta) U^-1 + beta sigma_w^-2 I, and U^-1 M likewise with sigma_w^-2 M_prior. Recent rows keep their
+   answers; directions that only old rows needed become free. With 1 - beta = sigma_x^(2 w / width) before every w-th
+   write, width being that of the narrowest layer, the latest width / 2 rows of a stream of any length stay recallable;
+   docs/MODEL.md has the derivation and the measurements. */
 BPCN_API bpcn_status bpcn_memory_discount(bpcn_memory *memory, double beta);
 
 /* Draws n ancestral samples, out [n x dim], with weights at their means. The same `draw` gives

@@ -186,40 +186,116 @@ static void forgetting_twice_is_forgetting_once_as_much(void **state)
     bpcn_memory_free(once);
 }
 
-/* U_new^-1 = (1 - beta) U^-1 + beta / sw^2 I, multiplied by U_new from the left and U from the
-   right: (1 - beta) U_new + beta / sw^2 U_new U = U. The means stay to the bit. */
-static void discount_follows_its_formula_and_moves_nothing(void **state)
+/* U'^-1 [n x n] and U'^-1 M' [n x m] of one layer as the information form has them, solved for M'. */
+static void discounted_mean(size_t n, size_t m, double beta, double sigma_w, const double *covariance,
+                            const double *mean, const double *prior, double *information, double *out)
+{
+    double *u = room(n * n, sizeof *u), *inverse = room(n * n, sizeof *inverse);
+    double precision = 1 / (sigma_w * sigma_w);
+    memcpy(u, covariance, n * n * sizeof *u);
+    for (size_t i = 0; i < n; i++)
+        inverse[i * n + i] = 1;
+    naive_solve(n, n, u, inverse);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < m; j++) {
+            double sum = beta * precision * prior[i * m + j];
+            for (size_t k = 0; k < n; k++)
+                sum += (1 - beta) * inverse[i * n + k] * mean[k * m + j];
+            out[i * m + j] = sum;
+        }
+    for (size_t i = 0; i < n * n; i++)
+        information[i] = (1 - beta) * inverse[i] + (i % (n + 1) == 0 ? beta * precision : 0);
+    memcpy(u, information, n * n * sizeof *u);
+    naive_solve(n, m, u, out);
+    free(u);
+    free(inverse);
+}
+
+/* Lambda' = (1 - beta) Lambda + beta Lambda_0 and eta' likewise, by dense algebra. */
+static void discount_fades_precision_and_mean_together(void **state)
 {
     (void)state;
-    enum { H = 12 };
     const double beta = 0.2;
-    struct dice dice = {77};
-    float x[4 * PICTURE];
-    double mean[H * PICTURE], moved[H * PICTURE], u[H * H], v[H * H], before, after;
-    size_t widths[] = {H};
-    bpcn_options o = network(PICTURE, 1, widths);
-    o.sigma_w = 1.5;
-    bpcn_memory *m = make_memory(o);
-    pictures(&dice, 4, x);
-    assert_ok(bpcn_memory_write(m, x, NULL, 4, NULL));
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, mean, u));
-    assert_ok(bpcn_memory_get_top(m, 0, 0, NULL, &before));
-    assert_ok(bpcn_memory_discount(m, beta));
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, moved, v));
-    assert_ok(bpcn_memory_get_top(m, 0, 0, NULL, &after));
-    assert_memory_equal(mean, moved, sizeof mean);
-    for (size_t i = 0; i < H; i++)
-        for (size_t j = 0; j < H; j++) {
-            double sum = (1 - beta) * v[i * H + j];
-            for (size_t k = 0; k < H; k++)
-                sum += beta / (1.5 * 1.5) * v[i * H + k] * u[k * H + j];
-            assert_near(sum, u[i * H + j], 1e-13); /* float64 */
+    float x[STORED * PICTURE];
+    for (int precision = BPCN_FLOAT32; precision <= BPCN_FLOAT64; precision++) {
+        double tolerance = precision == BPCN_FLOAT32 ? 1e-6 : 1e-10; /* means of size 1, U of condition 10^4 */
+        bpcn_memory *m = filled(2, (bpcn_precision)precision, x), *fresh = empty_like(m);
+        struct naive *old = naive_of(m), *prior = naive_of(fresh);
+        double sw = old->options.sigma_w;
+        assert_ok(bpcn_memory_discount(m, beta));
+        struct naive *got = naive_of(m);
+        for (size_t k = 0; k < 2; k++) {
+            const struct naive_particle *p = &old->particles[k], *q = &prior->particles[k], *g = &got->particles[k];
+            for (size_t l = 0; l < old->options.layers; l++) {
+                size_t n = old->width[l + 1], w = old->width[l];
+                double *information = room(n * n, sizeof *information), *mean = room(n * w, sizeof *mean);
+                discounted_mean(n, w, beta, sw, p->covariance[l], p->mean[l], q->mean[l], information, mean);
+                assert_near(greatest_difference(n * w, g->mean[l], mean), 0, tolerance);
+                for (size_t i = 0; i < n; i++) /* U' U'^-1 = I */
+                    for (size_t j = 0; j < n; j++) {
+                        double sum = 0;
+                        for (size_t c = 0; c < n; c++)
+                            sum += g->covariance[l][i * n + c] * information[c * n + j];
+                        assert_near(sum, i == j, 1e-10);
+                    }
+                free(information);
+                free(mean);
+            }
+            double evidence = (1 - beta) / p->top_variance, weak = beta / (sw * sw);
+            assert_near(g->top_variance, 1 / (evidence + weak), 1e-12);
+            for (size_t j = 0; j < old->width[old->options.layers]; j++)
+                assert_near(g->top_mean[j], (evidence * p->top_mean[j] + weak * q->top_mean[j]) / (evidence + weak),
+                            1e-12);
         }
-    assert_near(1 / after, (1 - beta) / before + beta / (1.5 * 1.5), 1e-9 / after);
-    assert_ok(bpcn_memory_discount(m, 0));
-    assert_ok(bpcn_memory_get_layer(m, 0, 0, 0, NULL, u));
-    assert_memory_equal(u, v, sizeof u);
-    bpcn_memory_free(m);
+        assert_ok(bpcn_memory_discount(m, 0));
+        struct naive *same = naive_of(m);
+        assert_memory_equal(same->particles[0].mean[0], got->particles[0].mean[0],
+                            got->width[1] * PICTURE * sizeof(double));
+        naive_free(old);
+        naive_free(prior);
+        naive_free(got);
+        naive_free(same);
+        bpcn_memory_free(m);
+        bpcn_memory_free(fresh);
+    }
+}
+
+static int at_length; /* the program was called as `test_forget long` */
+
+/* Streams fifty times as long as the network is wide, with the discount of `bpcn write --forget auto`: the latest rows
+   are recalled from their left halves. At length: three layers of 64 units. */
+static void a_discounted_stream_of_any_length_recalls_its_latest_rows(void **state)
+{
+    (void)state;
+    size_t width = at_length ? 64 : 16, latest = width / 4;
+    for (int setting = 0; setting < 4; setting++) {
+        struct dice dice = {91};
+        size_t widths[] = {width, width, width};
+        bpcn_options o = network(PICTURE, width > 16 ? 3 : 2, widths);
+        o.activation = setting % 2 ? BPCN_RELU : BPCN_GELU;
+        o.precision = setting / 2 ? BPCN_FLOAT64 : BPCN_FLOAT32;
+        bpcn_memory *m = make_memory(o);
+        float *x = room(latest * PICTURE, sizeof *x), *answer = room(latest * PICTURE, sizeof *answer);
+        unsigned char *known = room(latest * PICTURE, 1);
+        left_half(latest, known);
+        for (size_t i = 0; i < 50 * width; i++) {
+            if (i % 4 == 0 && i > 0)
+                assert_ok(bpcn_memory_discount(m, 1 - pow(o.sigma_x, 2. * 4 / (double)width)));
+            pictures(&dice, 1, x + i % latest * PICTURE);
+            assert_ok(bpcn_memory_write(m, x + i % latest * PICTURE, NULL, 1, NULL));
+        }
+        assert_ok(bpcn_memory_read(m, x, known, latest, NULL, answer, NULL));
+        size_t recalled = 0;
+        for (size_t i = 0; i < latest; i++)
+            recalled += mean_square_error(PICTURE, answer + i * PICTURE, x + i * PICTURE) < 0.005; /* half of 0.01 */
+        print_message("width %zu, activation %d, float%d: %zu of the latest %zu recalled\n", width, (int)o.activation,
+                      o.precision == BPCN_FLOAT64 ? 64 : 32, recalled, latest);
+        assert_true(recalled == latest);
+        free(x);
+        free(answer);
+        free(known);
+        bpcn_memory_free(m);
+    }
 }
 
 static void discount_wants_a_beta_below_one(void **state)
@@ -376,8 +452,9 @@ static void a_particle_without_weight_is_never_sampled(void **state)
     bpcn_memory_free(m);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    at_length = argc > 1 && strcmp(argv[1], "long") == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forget_with_beta_zero_changes_nothing),
         cmocka_unit_test(forget_with_beta_one_restores_the_prior),
@@ -385,7 +462,8 @@ int main(void)
         cmocka_unit_test(forget_follows_its_formula),
         cmocka_unit_test(repeated_forgetting_converges_to_the_prior),
         cmocka_unit_test(forgetting_twice_is_forgetting_once_as_much),
-        cmocka_unit_test(discount_follows_its_formula_and_moves_nothing),
+        cmocka_unit_test(discount_fades_precision_and_mean_together),
+        cmocka_unit_test(a_discounted_stream_of_any_length_recalls_its_latest_rows),
         cmocka_unit_test(discount_wants_a_beta_below_one),
         cmocka_unit_test(a_faded_memory_knows_its_pictures_less),
         cmocka_unit_test(the_same_draw_gives_the_same_bits),

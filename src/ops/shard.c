@@ -24,7 +24,7 @@ static void shard_apply(struct writer *w, const struct change *change)
         forget_apply(w->model, change->beta, w->scratch);
         break;
     case CHANGE_DISCOUNT:
-        discount_apply(w->model, change->beta, w->scratch);
+        discount_apply(w->model, change->beta, w->team, w->scratch);
         break;
     case CHANGE_MINIMIZER:
         w->model->options.minimizer = change->minimizer;

@@ -43,6 +43,6 @@ void delete_apply(struct writer *w, const struct change *change);
 size_t forget_scratch(const struct model *model);
 void forget_apply(struct model *model, double beta, double *scratch);
 size_t discount_scratch(const struct model *model);
-void discount_apply(struct model *model, double beta, double *scratch);
+void discount_apply(struct model *model, double beta, struct team *team, double *scratch);
 
 #endif
