@@ -29,7 +29,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PLAIN_MODEL := $(patsubst %,src/model/%.c,masks model options sized)
+PLAIN_MODEL := $(patsubst %,src/model/%.c,masks model options abi)
 PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/familiarity.c src/ops/shards.c src/ops/table_views.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))

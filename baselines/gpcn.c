@@ -54,11 +54,11 @@ bpcn_status gpcn_reset(struct gpcn *g)
 static bpcn_status check(const struct gpcn_options *o)
 {
     if (o->dim == 0 || o->layers == 0 || o->layers > BPCN_MAX_LAYERS)
-        return fail(BPCN_INVALID, "a GPCN wants entries and 1 to %d hidden layers", BPCN_MAX_LAYERS);
+        return bpcn_fail(BPCN_INVALID, "a GPCN wants entries and 1 to %d hidden layers", BPCN_MAX_LAYERS);
     if (!(o->sigma_x > 0) || !(o->rate >= 0) || o->rounds == 0)
-        return fail(BPCN_INVALID, "a GPCN wants a positive sigma_x, a rate and at least one round");
+        return bpcn_fail(BPCN_INVALID, "a GPCN wants a positive sigma_x, a rate and at least one round");
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return fail(BPCN_INVALID, "a GPCN wants a momentum from 0 to below 1, not %g", o->momentum);
+        return bpcn_fail(BPCN_INVALID, "a GPCN wants a momentum from 0 to below 1, not %g", o->momentum);
     return BPCN_OK;
 }
 
@@ -70,7 +70,7 @@ bpcn_status gpcn_create(const struct gpcn_options *options, struct gpcn **gpcn)
         return status;
     struct gpcn *g = alloc_zeroed(1, sizeof *g);
     if (g == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     g->options = *options;
     g->width[0] = options->dim;
     for (size_t l = 1; l <= options->layers; l++) {
@@ -80,7 +80,7 @@ bpcn_status gpcn_create(const struct gpcn_options *options, struct gpcn **gpcn)
     }
     for (size_t l = 0; status == BPCN_OK && l <= options->layers; l++) {
         g->weights[l] = alloc_zeroed(g->width[l], (l < options->layers ? g->width[l + 1] : 1) * sizeof(double));
-        status = g->weights[l] ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+        status = g->weights[l] ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     }
     if (status == BPCN_OK)
         status = gpcn_reset(g);
@@ -118,7 +118,7 @@ bpcn_status gpcn_predict(const struct gpcn *g, const double *codes, size_t n, do
     size_t d1 = g->width[1];
     double *z = alloc_zeroed(n + 1, d1 * sizeof *z);
     if (z == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < n; i++)
         gpcn_activate(g->options.activation, d1, codes + i * g->code_dim, z + i * d1, z + n * d1);
     gpcn_matmul(n, d1, g->width[0], z, g->weights[0], out);
@@ -185,7 +185,7 @@ static bpcn_status answer(const struct gpcn *g, const unsigned char *known, size
 {
     double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, 2 * sizeof *energy);
     double *prediction = alloc_zeroed(n, g->width[0] * sizeof *prediction);
-    bpcn_status status = codes && energy && prediction ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = codes && energy && prediction ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (status == BPCN_OK)
         status = known ? answer_known(g, known, n, codes, prediction, x, evaluations)
                        : answer_in_rounds(g, n, codes, energy, prediction, energy + n, x, evaluations);
@@ -201,7 +201,7 @@ static bpcn_status keep(struct gpcn *g, const float *x, size_t n)
     if (wanted > g->room) {
         double *larger = realloc(g->items, 2 * wanted * dim * sizeof *larger);
         if (larger == NULL)
-            return fail(BPCN_NO_MEMORY, "out of memory");
+            return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
         g->items = larger;
         g->room = 2 * wanted;
     }
@@ -220,7 +220,7 @@ static bpcn_status write_rows(void *self, const float *x, size_t n)
         return kept;
     }
     double *row = alloc_zeroed(dim, sizeof *row);
-    bpcn_status status = row ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = row ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t i = 0; status == BPCN_OK && i < n; i++) {
         for (size_t j = 0; j < dim; j++)
             row[j] = (double)x[i * dim + j];
@@ -266,7 +266,7 @@ static bpcn_status read_rows(const void *self, const float *query, const unsigne
         return status;
     double *x = alloc_zeroed(n, g->width[0] * sizeof *x);
     if (x == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t j = 0; j < entries; j++)
         x[j] = (double)query[j];
     status = answer(g, known, n, x, &evaluations);
@@ -311,7 +311,7 @@ bpcn_status gpcn_sample(const struct gpcn *g, size_t n, uint64_t draw, float *ou
         widest = g->width[l] > widest ? g->width[l] : widest;
     double *above = alloc_zeroed(widest, 4 * sizeof *above), *z = above + widest, *slope = z + widest;
     if (above == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < n; i++) {
         for (size_t l = top + 1; l-- > 0;) {
             double *noise = slope + widest;

@@ -206,8 +206,8 @@ bpcn_status gpcn_infer_asked(const struct gpcn *g, const struct gpcn_asked *aske
         status = infer_rows(g, &a, codes + i * g->code_dim, energy + i, evaluations);
     }
     if (status == BPCN_NUMERIC)
-        return fail(status, "the network has diverged: an energy is not finite");
-    return status == BPCN_NO_MEMORY ? fail(status, "out of memory") : status;
+        return bpcn_fail(status, "the network has diverged: an energy is not finite");
+    return status == BPCN_NO_MEMORY ? bpcn_fail(status, "out of memory") : status;
 }
 
 bpcn_status gpcn_infer(const struct gpcn *g, const double *x, const unsigned char *known, size_t n, int started,
@@ -217,7 +217,7 @@ bpcn_status gpcn_infer(const struct gpcn *g, const double *x, const unsigned cha
     double *unwanted = energy == NULL ? alloc_zeroed(n, sizeof *unwanted) : NULL;
     size_t uncounted = 0;
     if (energy == NULL && unwanted == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     bpcn_status status =
         gpcn_infer_asked(g, &asked, codes, energy ? energy : unwanted, evaluations ? evaluations : &uncounted);
     free(unwanted);

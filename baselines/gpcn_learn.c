@@ -36,7 +36,7 @@ static bpcn_status motion_create(const struct gpcn *g, const double *x, size_t n
         made = (m->span = span_create(g->width[1], g->width[0], g->weights[0], n, x)) != NULL;
     for (size_t l = with_span ? 1 : 0; made && g->options.momentum > 0 && l <= g->options.layers; l++)
         made = (m->velocity[l] = alloc_zeroed(entries_of(g, l), sizeof(double))) != NULL;
-    return made ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    return made ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
 }
 
 /* The array to which layer l's gradient is added: its last step, of which momentum leaves a part, or its weights. */
@@ -95,7 +95,7 @@ static bpcn_status apply(struct gpcn *g, const struct motion *m, const double *x
         widest = g->width[l] > widest ? g->width[l] : widest;
     double *z = alloc_zeroed(n + 1, widest * sizeof *z), *error = alloc_zeroed(n, widest * sizeof *error);
     double c = g->options.rate / ((double)n * g->options.sigma_x * g->options.sigma_x);
-    bpcn_status status = z && error ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = z && error ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t l = 0; status == BPCN_OK && l < g->options.layers; l++)
         layer_step(g, m, l, x, codes, n, c, z, z + n * widest, error);
     if (status == BPCN_OK)
@@ -109,7 +109,7 @@ bpcn_status gpcn_step(struct gpcn *g, const double *x, size_t n, const double *s
 {
     double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes);
     if (codes == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (starts != NULL)
         memcpy(codes, starts, n * g->code_dim * sizeof *codes);
     bpcn_status status = starts == NULL && g->options.minimizer == BPCN_ADAM
@@ -136,7 +136,7 @@ static bpcn_status save_version(struct gpcn *g)
     size_t entries = entries_of_all(g);
     double *larger = realloc(g->saved, (g->versions + 1) * entries * sizeof *larger);
     if (larger == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     g->saved = larger;
     double *at = g->saved + g->versions++ * entries;
     for (size_t l = 0; l <= g->options.layers; at += entries_of(g, l++))
@@ -182,7 +182,7 @@ static bpcn_status train_within(struct gpcn *g, struct motion *m, const double *
 bpcn_status gpcn_train(struct gpcn *g, const double *x, size_t n, double *mean_energy)
 {
     double *codes = alloc_zeroed(n, g->code_dim * sizeof *codes), *energy = alloc_zeroed(n, sizeof *energy);
-    bpcn_status status = codes && energy ? BPCN_OK : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = codes && energy ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     struct motion motion = {0};
     if (status == BPCN_OK)
         status = motion_create(g, x, n, &motion);

@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "error.h"
-#include "handle.h"
+#include "transaction.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ bpcn_status gpcn_paper_infer(struct gpcn *g, const double *x, size_t n, double *
 {
     size_t dim = g->width[0], code = g->code_dim;
     float *in = alloc_zeroed(n, dim * sizeof *in), *out = alloc_zeroed(n, code * sizeof *out);
-    bpcn_status status = in && out ? renew(g) : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = in && out ? renew(g) : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t j = 0; status == BPCN_OK && j < n * dim; j++)
         in[j] = (float)x[j];
     if (status == BPCN_OK)
@@ -65,7 +65,7 @@ bpcn_status gpcn_paper_infer(struct gpcn *g, const double *x, size_t n, double *
 bpcn_status gpcn_paper_read(struct gpcn *g, const float *query, const unsigned char *known, size_t n, float *out)
 {
     bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
-    bpcn_status status = info ? renew(g) : fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = info ? renew(g) : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (status == BPCN_OK)
         status = bpcn_memory_read(g->network, query, known, n, NULL, out, info);
     g->evaluations = 0;

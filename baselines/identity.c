@@ -36,7 +36,7 @@ bpcn_status identity_create(size_t dim, bpcn_model *model)
 {
     struct identity *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     self->dim = dim;
     *model = (bpcn_model){self, "identity", write_rows, read_rows, bytes, free};
     return BPCN_OK;

@@ -17,11 +17,11 @@ static bpcn_status grow(struct kept *s, size_t rows)
     if (room <= s->room)
         return BPCN_OK;
     if (room > SIZE_MAX / entry / s->dim)
-        return fail(BPCN_NO_MEMORY, "%zu observations of %zu entries are too many to store", room, s->dim);
+        return bpcn_fail(BPCN_NO_MEMORY, "%zu observations of %zu entries are too many to store", room, s->dim);
     void *old = s->bytes ? (void *)s->levels : (void *)s->values;
     void *larger = realloc(old, room * s->dim * entry);
     if (larger == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory for %zu observations", room);
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory for %zu observations", room);
     s->levels = s->bytes ? larger : NULL;
     s->values = s->bytes ? NULL : larger;
     s->room = room;

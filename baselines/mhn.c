@@ -51,7 +51,7 @@ static bpcn_status write_rows(void *self, const float *x, size_t n)
         return status;
     double *bias = realloc(m->bias, m->keys.count * sizeof *bias);
     if (bias == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     m->bias = bias;
     for (size_t i = before; i < m->keys.count; i++) {
         double squares = 0;
@@ -228,10 +228,10 @@ static bpcn_status read_rows(const void *self, const float *query, const unsigne
     float *floats;
     double *doubles;
     if (m->keys.count == 0)
-        return fail(BPCN_INVALID, "nothing was stored yet, so nothing can be recalled");
+        return bpcn_fail(BPCN_INVALID, "nothing was stored yet, so nothing can be recalled");
     struct climber *c = climbers_create(m, n, &floats, &doubles);
     if (c == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory for %zu queries", n);
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory for %zu queries", n);
     for (size_t i = 0; i < n; i++) {
         memcpy(c[i].at, query + i * dim, dim * sizeof *query);
         for (size_t k = 0; k < dim; k++)
@@ -273,13 +273,13 @@ static void free_self(void *self)
 bpcn_status mhn_create(const struct mhn_options *options, bpcn_model *model)
 {
     if (options->dim == 0 || !(options->beta > 0) || !(options->rate > 0) || options->steps == 0)
-        return fail(BPCN_INVALID, "a Hopfield network wants entries, steps, and a positive beta and rate");
+        return bpcn_fail(BPCN_INVALID, "a Hopfield network wants entries, steps, and a positive beta and rate");
     struct mhn *self = calloc(1, sizeof *self);
     float *ones = calloc(options->dim, sizeof *ones);
     if (self == NULL || ones == NULL) {
         free(self);
         free(ones);
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     }
     for (size_t j = 0; j < options->dim; j++)
         ones[j] = 1;

@@ -114,7 +114,7 @@ static bpcn_status read_together(const struct kept *s, const float *query, const
     struct batch b;
     if (batch_create(s, query, known, n, &b) != 0) {
         batch_free(&b);
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     }
     for (size_t from = 0; from < s->count; from += BLOCK)
         look_at_block(s, from, s->count - from < BLOCK ? s->count - from : BLOCK, &b);
@@ -131,12 +131,12 @@ static bpcn_status read_rows(const void *self, const float *query, const unsigne
 {
     const struct kept *s = self;
     if (s->count == 0)
-        return fail(BPCN_INVALID, "nothing was stored yet, so nothing is nearest");
+        return bpcn_fail(BPCN_INVALID, "nothing was stored yet, so nothing is nearest");
     if (s->products)
         return read_together(s, query, known, n, out);
     float *room = calloc(2 * s->dim, sizeof *room);
     if (room == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < n; i++)
         answer(s, query + i * s->dim, known ? known + i * s->dim : NULL, room, room + s->dim, out + i * s->dim);
     free(room);
@@ -157,12 +157,12 @@ static void free_self(void *self)
 bpcn_status nearest_create(const struct nearest_options *options, bpcn_model *model)
 {
     if (options->dim == 0)
-        return fail(BPCN_INVALID, "an observation must have entries");
+        return bpcn_fail(BPCN_INVALID, "an observation must have entries");
     if (options->products && options->store_bytes)
-        return fail(BPCN_INVALID, "matrix products want observations in float32");
+        return bpcn_fail(BPCN_INVALID, "matrix products want observations in float32");
     struct kept *self = calloc(1, sizeof *self);
     if (self == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     self->dim = options->dim;
     self->capacity = options->capacity;
     self->bytes = options->store_bytes;

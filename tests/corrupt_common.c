@@ -5,10 +5,9 @@
 #include "store_seam.h"
 #include "store_session.h"
 
-#include "log_record.h"
+#include "log.h"
 #include "store.h"
-#include "store_bytes.h"
-#include "store_crc.h"
+#include "format.h"
 
 #include <string.h>
 

@@ -5,8 +5,7 @@
 
 #include "store_common.h"
 
-#include "seal.h"
-#include "store_format.h"
+#include "format.h"
 
 /* ---- the good file */
 

@@ -1,9 +1,8 @@
 /* Files with holes, surprises, names and shards, made wrong by hand: see corrupt_common.h. */
 #include "corrupt_common.h"
 
-#include "log_record.h"
-#include "store_bytes.h"
-#include "store_crc.h"
+#include "log.h"
+#include "format.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,9 +2,8 @@
 #include "corrupt_common.h"
 #include "store_session.h"
 
-#include "log_record.h"
-#include "store_bytes.h"
-#include "store_crc.h"
+#include "log.h"
+#include "format.h"
 
 #include <math.h>
 #include <string.h>

@@ -210,14 +210,14 @@ static int check_write(struct golden_case *c, bpcn_memory *memory, size_t k)
         free(start);
     }
     if (exists) {
-        struct edit edit;
+        struct transaction edit;
         struct change change;
         bpcn_write_row row;
-        assert_ok(edit_begin(&edit, memory, CHANGE_WRITE));
-        assert_ok(shard_ops_for(m)->find_write(editing_of(&edit.editing, 0, 0), x->data + k * m->width[0], NULL, starts,
+        assert_ok(transaction_begin(&edit, memory, CHANGE_WRITE));
+        assert_ok(shard_ops_for(m)->find_write(writers_of(&edit.writers, 0, 0), x->data + k * m->width[0], NULL, starts,
                                           &change, &row));
-        assert_ok(edit_make(&edit, &change));
-        assert_ok(edit_end(&edit, BPCN_OK, NULL));
+        assert_ok(transaction_apply(&edit, &change));
+        assert_ok(transaction_end(&edit, BPCN_OK, NULL));
         compare_state(c, tag, memory, NULL);
     }
     free(starts);

@@ -11,7 +11,6 @@
 #include "cholesky.h"
 #include "minimize.h"
 #include "random.h"
-#include "matmul.h"
 #include "task.h"
 
 #include <math.h>

@@ -28,7 +28,7 @@ bpcn_options shape(size_t i)
 /* A memory of its own with the seed of shard k and its rows: x [ROWS x PICTURE]. */
 bpcn_memory *alone(const bpcn_options *options, size_t k, const float *x)
 {
-    bpcn_options o = shard_options(options, k);
+    bpcn_options o = contents_shard_options(options, k);
     o.shards = 1;
     bpcn_memory *m = make_memory(o);
     assert_ok(bpcn_memory_write(m, x, NULL, ROWS, NULL));

@@ -4,11 +4,8 @@
 
 #include "shard.h"
 #include "cholesky.h"
-#include "seal.h"
+#include "format.h"
 #include "store.h"
-#include "store_bytes.h"
-#include "store_crc.h"
-#include "store_format.h"
 
 #include <ftw.h>
 #include <string.h>
@@ -132,9 +129,9 @@ static void *as_reals(const struct model *model, const float *from, size_t n)
 
 bpcn_status change_memory(bpcn_memory *memory, const struct change *change)
 {
-    struct edit edit;
-    bpcn_status status = edit_begin(&edit, memory, change->kind);
-    return status == BPCN_OK ? edit_end(&edit, edit_make(&edit, change), NULL) : status;
+    struct transaction edit;
+    bpcn_status status = transaction_begin(&edit, memory, change->kind);
+    return status == BPCN_OK ? transaction_end(&edit, transaction_apply(&edit, change), NULL) : status;
 }
 
 bpcn_status write_together(bpcn_memory *memory, const float *rows, size_t n)

@@ -5,7 +5,7 @@
 
 #include "bayespcn.h"
 
-#include "handle.h"
+#include "transaction.h"
 #include "splitmix.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include "shard.h"
 #include "store.h"
-#include "store_crc.h"
+#include "format.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -64,19 +64,19 @@ static double added; /* time spent on the file */
 static double time_to_write(bpcn_memory *memory, const float *row, int durable)
 {
     const struct shard_ops *core = shard_ops_for(memory->contents.shard[0]);
-    struct edit edit;
+    struct transaction edit;
     struct change change;
     bpcn_write_row about;
     double start = now();
-    REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK);
-    REQUIRE(core->find_write(editing_of(&edit.editing, 0, 0), row, NULL, NULL, &change, &about) == BPCN_OK);
+    REQUIRE(transaction_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK);
+    REQUIRE(core->find_write(writers_of(&edit.writers, 0, 0), row, NULL, NULL, &change, &about) == BPCN_OK);
     double found = now();
     if (durable)
         REQUIRE(store_append(memory->store, &memory->contents, &change) == BPCN_OK);
     double logged = now();
-    editing_make(&edit.editing, &change);
+    writers_apply(&edit.writers, &change);
     double made = now();
-    REQUIRE(edit_end(&edit, BPCN_OK, NULL) == BPCN_OK);
+    REQUIRE(transaction_end(&edit, BPCN_OK, NULL) == BPCN_OK);
     double end = now();
     added += durable ? logged - found + end - made : 0;
     return end - start;
@@ -164,11 +164,11 @@ static void cost_of_opening(void)
    its end. */
 static void update_alone(struct contents *contents, const struct change *change)
 {
-    struct editing editing;
-    REQUIRE(editing_create(&editing, contents, NULL, NULL, 0) == 0);
-    REQUIRE(editing_ready(&editing, change) == BPCN_OK);
-    editing_make(&editing, change);
-    editing_free(&editing);
+    struct writers editing;
+    REQUIRE(writers_create(&editing, contents, NULL, NULL, 0) == 0);
+    REQUIRE(writers_reserve(&editing, change) == BPCN_OK);
+    writers_apply(&editing, change);
+    writers_free(&editing);
 }
 
 static void cost_of_replaying(void)

@@ -7,9 +7,9 @@
 #include "store_seam.h"
 #include "store_session.h"
 
-#include "log_record.h"
+#include "log.h"
 #include "store.h"
-#include "store_format.h"
+#include "format.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -154,7 +154,7 @@ static void check_recovery(const struct sealed *s, const unsigned char *bytes, s
     size_t after;
     write_whole(scratch("damaged"), bytes, n);
     unlink(scratch("recovered"));
-    bpcn_status status = store_salvage(&quick, scratch("damaged"), scratch("recovered"), &report);
+    bpcn_status status = store_recover(&quick, scratch("damaged"), scratch("recovered"), &report);
     unsigned char *same = read_whole(scratch("damaged"), &after);
     REQUIRE(after == n && memcmp(same, bytes, n) == 0);
     free(same);

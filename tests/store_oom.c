@@ -199,7 +199,7 @@ static bpcn_status call_recover(bpcn_memory *memory)
 {
     (void)memory;
     unlink(scratch("recovered"));
-    return store_salvage(&quick, path, scratch("recovered"), &(bpcn_recovery){.size = sizeof(bpcn_recovery)});
+    return store_recover(&quick, path, scratch("recovered"), &(bpcn_recovery){.size = sizeof(bpcn_recovery)});
 }
 
 /* What is held without what is prepared for later calls. */
@@ -282,12 +282,12 @@ static void attack_taking_back(size_t shard)
     REQUIRE(memory != NULL);
     uint32_t sum = state_sum(memory);
     for (long k = 0, reached = 1; reached; k++) {
-        struct edit edit;
-        REQUIRE(edit_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK && edit_make(&edit, &change) == BPCN_OK);
+        struct transaction edit;
+        REQUIRE(transaction_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK && transaction_apply(&edit, &change) == BPCN_OK);
         memory->contents.shard[shard]->particles[0].top_variance = -1;
         allocations = 0;
         fail_at = k;
-        bpcn_status status = edit_end(&edit, BPCN_OK, NULL);
+        bpcn_status status = transaction_end(&edit, BPCN_OK, NULL);
         fail_at = -1;
         reached = allocations > k;
         REQUIRE(status == (reached ? BPCN_NO_MEMORY : BPCN_NUMERIC));

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "bayespcn.h"
-#include "handle.h"
+#include "transaction.h"
 
 /* ---- random numbers: splitmix64, the same on every machine */
 

@@ -1,7 +1,7 @@
 /* Names of rows: which are kept, which one answers, and what is deleted by one. */
 #include "store_common.h"
 
-#include "store_format.h"
+#include "format.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,7 +7,6 @@
 #include "kernels.h"
 #include "cholesky.h"
 #include "particle.h"
-#include "matmul.h"
 #include "threads.h"
 #include "update.h"
 

@@ -2,10 +2,8 @@
 #include "store_common.h"
 #include "store_seam.h"
 
-#include "seal.h"
+#include "format.h"
 #include "store.h"
-#include "store_bytes.h"
-#include "store_format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

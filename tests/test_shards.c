@@ -157,7 +157,7 @@ static void the_seed_of_a_shard_is_the_one_in_the_format(void **state)
     for (uint64_t seed = 0; seed < 1000; seed += 333)
         for (size_t k = 0; k < 5; k++) {
             bpcn_options o = {.seed = seed};
-            assert_true(shard_options(&o, k).seed ==
+            assert_true(contents_shard_options(&o, k).seed ==
                         (k == 0 ? seed : splitmix(splitmix(splitmix(5) + seed) + (uint64_t)k)));
         }
 }
@@ -355,7 +355,7 @@ static void forgetting_and_discounting_are_of_all_shards(void **state)
     assert_int_equal(stats_of(g->memory).forgets, 2);
     assert_ok(bpcn_memory_forget(g->memory, 1)); /* the prior of each, whose weights stay */
     for (size_t k = 0; k < MOST; k++) {
-        bpcn_options empty = shard_options(&o, k);
+        bpcn_options empty = contents_shard_options(&o, k);
         empty.shards = 1;
         bpcn_memory *own = make_memory(empty);
         double weights[2];
@@ -388,7 +388,7 @@ static void the_minimiser_is_of_all_shards_and_of_those_to_come(void **state)
     assert_true(same_shard(set->memory, 0, made->memory, 0));
     assert_false(same_shard(set->memory, 1, made->memory, 1)); /* its first row was found otherwise */
     assert_true(same_shard(set->memory, 2, made->memory, 2));
-    bpcn_options own = shard_options(&adam, 2);
+    bpcn_options own = contents_shard_options(&adam, 2);
     own.shards = 1;
     bpcn_memory *m = make_memory(own);
     assert_ok(bpcn_memory_write(m, x + ROWS * PICTURE, NULL, ROWS, NULL));

@@ -19,7 +19,7 @@ static struct mixture mixture_of(bpcn_options o)
     struct mixture m = {.g = gallery_of(o, ALL, 48)};
     for (size_t k = 0; k < MIXED; k++) {
         size_t rows = k + 1 < MIXED ? ROWS : ROWS - 2;
-        bpcn_options own = shard_options(&o, k);
+        bpcn_options own = contents_shard_options(&o, k);
         own.shards = 1;
         m.own[k] = make_memory(own);
         assert_ok(bpcn_memory_write(m.own[k], m.g->x + k * ROWS * PICTURE, NULL, rows, NULL));

@@ -1,5 +1,5 @@
 /* Callers and libraries of different versions: structs that are shorter or longer than the library's. */
-#include "sized.h"
+#include "abi.h"
 #include "store_common.h"
 
 #include <setjmp.h>
@@ -67,12 +67,12 @@ static void open_default(union guarded *g, size_t size)
 
 /* The structs that a call reads. */
 static const struct input {
-    const struct sized *kind;
+    const struct abi *kind;
     void (*fill)(union guarded *g, size_t size);
-} inputs[] = {{&sized_options, options_default},
-              {&sized_read_options, read_default},
-              {&sized_write_info, write_default},
-              {&sized_open_options, open_default}};
+} inputs[] = {{&abi_options, options_default},
+              {&abi_read_options, read_default},
+              {&abi_write_info, write_default},
+              {&abi_open_options, open_default}};
 
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
@@ -131,7 +131,7 @@ struct grown {
     double old, later;
 };
 
-static const struct sized growing = {"grown", offsetof(struct grown, later), sizeof(struct grown)};
+static const struct abi growing = {"grown", offsetof(struct grown, later), sizeof(struct grown)};
 
 static void an_older_struct_is_read_up_to_its_end(void **state)
 {
@@ -140,7 +140,7 @@ static void an_older_struct_is_read_up_to_its_end(void **state)
     struct grown full = {.size = sizeof full, .old = 1, .later = 2}; /* the defaults */
     g.size = growing.first;
     memcpy(g.bytes + offsetof(struct grown, old), &(double){7}, sizeof(double));
-    assert_int_equal(sized_take(&growing, &g, &full), BPCN_OK);
+    assert_int_equal(abi_take(&growing, &g, &full), BPCN_OK);
     assert_true(full.old == 7 && full.later == 2);
     assert_int_equal(full.size, sizeof full);
 }
@@ -150,7 +150,7 @@ static void an_older_struct_is_filled_up_to_its_end(void **state)
     (void)state;
     union guarded g = guard();
     struct grown full = {.size = sizeof full, .old = 1, .later = 2}, back = {0};
-    sized_give(&growing, &full, &g, growing.first);
+    abi_give(&growing, &full, &g, growing.first);
     memcpy(&back, &g, growing.first);
     assert_true(back.size == growing.first && back.old == 1);
     assert_true(untouched(&g, growing.first));
@@ -223,7 +223,7 @@ static void answers_fill_what_the_caller_has_and_no_more(void **state)
     bpcn_options o = small_options();
     bpcn_memory *m = create_file(scratch("sizes"), &o, BPCN_SYNC_EACH);
     for (size_t i = 0; i < 7; i++) {
-        const struct sized *kind = i < 3 ? &sized_options : i == 3 ? &sized_stats : &sized_file_info;
+        const struct abi *kind = i < 3 ? &abi_options : i == 3 ? &abi_stats : &abi_file_info;
         for (size_t size = kind->ours; size <= kind->ours + MORE; size += MORE) {
             union guarded g = guard();
             g.size = size;

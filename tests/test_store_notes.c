@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "store.h"
-#include "store_crc.h"
+#include "format.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -68,10 +68,10 @@ static void memory_spoilt_by_overflow_is_taken_back(void **state)
     m->contents.shard[0]->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
     struct change change = {
         .kind = CHANGE_WRITE, .rows = 1, .x = row, .codes = (float[7]){0}, .log_weights = (double[1]){0}};
-    struct edit edit;
+    struct transaction edit;
     size_t lost = 0;
-    assert_int_equal(edit_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
-    assert_int_equal(edit_end(&edit, edit_make(&edit, &change), &lost), BPCN_NUMERIC);
+    assert_int_equal(transaction_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
+    assert_int_equal(transaction_end(&edit, transaction_apply(&edit, &change), &lost), BPCN_NUMERIC);
     assert_int_equal(lost, 1);
     if (status != BPCN_OK)
         assert_int_equal(state_sum(m), before);
@@ -97,19 +97,19 @@ static void check_spoilt_shard(size_t spoilt, int begin, const struct change *ne
                             .x = (float[5]){0},
                             .codes = (float[7]){0},
                             .log_weights = (double[1]){0}};
-    struct edit edit;
+    struct transaction edit;
     size_t lost = 0;
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(write_row(m, i), BPCN_OK);
     uint32_t before = state_sum(m);
-    assert_int_equal(edit_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
-    assert_int_equal(edit_make(&edit, &change), BPCN_OK);
+    assert_int_equal(transaction_begin(&edit, m, CHANGE_WRITE), BPCN_OK);
+    assert_int_equal(transaction_apply(&edit, &change), BPCN_OK);
     m->contents.shard[spoilt]->particles[0].top_mean[0] = NAN; /* as an overflow would leave it */
     change.shard = 0;
     change.begin = 0;
-    bpcn_status status = edit_make(&edit, next != NULL ? next : &change);
+    bpcn_status status = transaction_apply(&edit, next != NULL ? next : &change);
     assert_int_equal(status, BPCN_NUMERIC);
-    assert_int_equal(edit_end(&edit, status, &lost), BPCN_NUMERIC);
+    assert_int_equal(transaction_end(&edit, status, &lost), BPCN_NUMERIC);
     assert_int_equal(lost, 1);
     assert_int_equal(state_sum(m), before);
     for (uint64_t i = 50; i < 55; i++) /* all goes on */

@@ -6,7 +6,7 @@
 
 static inline bpcn_status check_pointer(const void *pointer, const char *what)
 {
-    return pointer == NULL ? fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
+    return pointer == NULL ? bpcn_fail(BPCN_INVALID, "%s is NULL", what) : BPCN_OK;
 }
 
 static inline bpcn_status check_memory(const bpcn_memory *memory)

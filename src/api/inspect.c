@@ -1,13 +1,13 @@
 /* Looking into a memory and setting what was found: options, counters, parameters. */
-#include "handle.h"
-
 #include "alloc.h"
 #include "checks.h"
-#include "shards.h"
+#include "cholesky.h"
 #include "error.h"
 #include "kernels.h"
-#include "cholesky.h"
-#include "sized.h"
+#include "shards.h"
+#include "abi.h"
+#include "store.h"
+#include "transaction.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,24 +20,24 @@ bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *opt
     if (status == BPCN_OK)
         status = check_pointer(options, "options");
     if (status == BPCN_OK)
-        status = sized_check(&sized_options, options);
+        status = abi_check(&abi_options, options);
     if (status == BPCN_OK)
-        sized_give(&sized_options, &memory->contents.options, options, options->size);
+        abi_give(&abi_options, &memory->contents.options, options, options->size);
     return status;
 }
 
 bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimizer)
 {
-    struct edit edit;
+    struct transaction transaction;
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && (unsigned)minimizer > BPCN_ADAM)
-        return fail(BPCN_INVALID, "minimizer %d does not exist", (int)minimizer);
+        return bpcn_fail(BPCN_INVALID, "minimizer %d does not exist", (int)minimizer);
     if (status == BPCN_OK)
-        status = edit_begin(&edit, memory, CHANGE_MINIMIZER);
+        status = transaction_begin(&transaction, memory, CHANGE_MINIMIZER);
     if (status != BPCN_OK)
         return status;
-    status = edit_make(&edit, &(struct change){.kind = CHANGE_MINIMIZER, .minimizer = minimizer});
-    return edit_end(&edit, status, NULL);
+    status = transaction_apply(&transaction, &(struct change){.kind = CHANGE_MINIMIZER, .minimizer = minimizer});
+    return transaction_end(&transaction, status, NULL);
 }
 
 bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
@@ -46,7 +46,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
     if (status == BPCN_OK)
         status = check_pointer(stats, "stats");
     if (status == BPCN_OK)
-        status = sized_check(&sized_stats, stats);
+        status = abi_check(&abi_stats, stats);
     if (status != BPCN_OK)
         return status;
     const struct contents *c = &memory->contents;
@@ -75,7 +75,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .surprises = c->surprises.count,
                        .names = c->names.count,
                        .name_bytes = c->names.most * c->names.each};
-    sized_give(&sized_stats, &full, stats, stats->size);
+    abi_give(&abi_stats, &full, stats, stats->size);
     return BPCN_OK;
 }
 
@@ -97,7 +97,7 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 /* ---- parameters */
 
 /* Nothing that was prepared of the old parameters holds. */
-static bpcn_status was_set(bpcn_memory *memory, size_t shard)
+static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 {
     struct model *model = memory->contents.shard[shard];
     shard_ops_for(model)->cache_reset(memory->prepared[shard], model);
@@ -108,7 +108,7 @@ static bpcn_status find_shard(const bpcn_memory *memory, size_t shard, struct mo
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && shard >= memory->contents.count)
-        return fail(BPCN_INVALID, "there is no shard %zu, only %zu", shard, memory->contents.count);
+        return bpcn_fail(BPCN_INVALID, "there is no shard %zu, only %zu", shard, memory->contents.count);
     if (status == BPCN_OK)
         *found = memory->contents.shard[shard];
     return status;
@@ -119,7 +119,7 @@ static bpcn_status find_particle(const bpcn_memory *memory, size_t shard, size_t
     struct model *model = NULL;
     bpcn_status status = find_shard(memory, shard, &model);
     if (status == BPCN_OK && particle >= model->options.particles)
-        return fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, model->options.particles);
+        return bpcn_fail(BPCN_INVALID, "there is no particle %zu, only %zu", particle, model->options.particles);
     if (status == BPCN_OK)
         *found = &model->particles[particle];
     return status;
@@ -131,7 +131,7 @@ static bpcn_status find_layer(const bpcn_memory *memory, size_t shard, size_t pa
     struct particle *p = NULL;
     bpcn_status status = find_particle(memory, shard, particle, &p);
     if (status == BPCN_OK && layer >= shape_of(memory)->options.layers)
-        return fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, shape_of(memory)->options.layers);
+        return bpcn_fail(BPCN_INVALID, "there is no layer %zu, only %zu", layer, shape_of(memory)->options.layers);
     if (status == BPCN_OK)
         *found = &p->layer[layer];
     return status;
@@ -155,7 +155,7 @@ static bpcn_status check_values(const char *what, size_t n, const double *x, dou
 {
     for (size_t j = 0; j < n; j++)
         if (!(fabs(x[j]) <= most))
-            return fail(BPCN_INVALID, "entry %zu of the %s is not finite or too large", j, what);
+            return bpcn_fail(BPCN_INVALID, "entry %zu of the %s is not finite or too large", j, what);
     return BPCN_OK;
 }
 
@@ -164,7 +164,7 @@ static bpcn_status check_symmetric(size_t n, const double *u)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             if (fabs(u[i * n + j] - u[j * n + i]) > 1e-9 * (fabs(u[i * n + i]) + fabs(u[j * n + j])))
-                return fail(BPCN_INVALID, "the covariance is not symmetric at row %zu, column %zu", i, j);
+                return bpcn_fail(BPCN_INVALID, "the covariance is not symmetric at row %zu, column %zu", i, j);
     return BPCN_OK;
 }
 
@@ -179,9 +179,9 @@ static bpcn_status set_covariance(struct layer *layer, const double *covariance)
         return status;
     double *work = alloc_zeroed(n, n * sizeof *work), *root = alloc_zeroed(cholesky_entries(n), sizeof *root);
     if (work == NULL || root == NULL)
-        status = fail(BPCN_NO_MEMORY, "out of memory");
+        status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     else if (cholesky_from_covariance(n, covariance, root, work) != 0)
-        status = fail(BPCN_INVALID, "the covariance is not positive definite");
+        status = bpcn_fail(BPCN_INVALID, "the covariance is not positive definite");
     else
         memcpy(layer->root, root, cholesky_entries(n) * sizeof *root);
     free(work);
@@ -195,7 +195,7 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t part
     struct layer *found = NULL;
     bpcn_status status = find_layer(memory, shard, particle, layer, &found);
     if (status == BPCN_OK && (mean == NULL || covariance == NULL))
-        return fail(BPCN_INVALID, "mean or covariance is NULL");
+        return bpcn_fail(BPCN_INVALID, "mean or covariance is NULL");
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     double most = memory != NULL && shape_of(memory)->options.precision == BPCN_FLOAT64 ? DBL_MAX : (double)FLT_MAX;
@@ -207,7 +207,7 @@ bpcn_status bpcn_memory_set_layer(bpcn_memory *memory, size_t shard, size_t part
         return status;
     shard_ops_for(shape_of(memory))->set_mean(found, mean);
     shard_ops_for(shape_of(memory))->refresh_root(found);
-    return was_set(memory, shard);
+    return parameters_changed(memory, shard);
 }
 
 bpcn_status bpcn_memory_get_top(const bpcn_memory *memory, size_t shard, size_t particle, double *mean,
@@ -229,9 +229,9 @@ bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t shard, size_t partic
     struct particle *found = NULL;
     bpcn_status status = find_particle(memory, shard, particle, &found);
     if (status == BPCN_OK && mean == NULL)
-        return fail(BPCN_INVALID, "mean is NULL");
+        return bpcn_fail(BPCN_INVALID, "mean is NULL");
     if (status == BPCN_OK && !(variance > 0 && variance <= (double)FLT_MAX))
-        return fail(BPCN_INVALID, "the variance is %g, but must be above 0", variance);
+        return bpcn_fail(BPCN_INVALID, "the variance is %g, but must be above 0", variance);
     if (status == BPCN_OK)
         status = check_values("mean", top_width(shape_of(memory)), mean, (double)FLT_MAX);
     if (status == BPCN_OK)
@@ -240,7 +240,7 @@ bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t shard, size_t partic
         return status;
     memcpy(found->top_mean, mean, top_width(shape_of(memory)) * sizeof *mean);
     found->top_variance = variance;
-    return was_set(memory, shard);
+    return parameters_changed(memory, shard);
 }
 
 bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, size_t shard, double *weights)
@@ -248,7 +248,7 @@ bpcn_status bpcn_memory_get_weights(const bpcn_memory *memory, size_t shard, dou
     struct model *model = NULL;
     bpcn_status status = find_shard(memory, shard, &model);
     if (status == BPCN_OK && weights == NULL)
-        return fail(BPCN_INVALID, "weights is NULL");
+        return bpcn_fail(BPCN_INVALID, "weights is NULL");
     for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++)
         weights[n] = exp(model->log_weights[n]);
     return status;
@@ -260,14 +260,14 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const dou
     bpcn_status status = find_shard(memory, shard, &model);
     double sum = 0;
     if (status == BPCN_OK && weights == NULL)
-        return fail(BPCN_INVALID, "weights is NULL");
+        return bpcn_fail(BPCN_INVALID, "weights is NULL");
     for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++) {
         if (!(weights[n] >= 0 && weights[n] < INFINITY))
-            return fail(BPCN_INVALID, "weight %zu is %g, but must be 0 or more", n, weights[n]);
+            return bpcn_fail(BPCN_INVALID, "weight %zu is %g, but must be 0 or more", n, weights[n]);
         sum += weights[n];
     }
     if (status == BPCN_OK && !(sum > 0 && sum < INFINITY))
-        return fail(BPCN_INVALID, "the weights add up to %g", sum);
+        return bpcn_fail(BPCN_INVALID, "the weights add up to %g", sum);
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++)
@@ -276,21 +276,21 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const dou
 }
 
 /* Counts that a memory of these options can have. */
-static bpcn_status check_rows(const struct contents *c, const uint64_t *rows, size_t shards, size_t open)
+static bpcn_status check_shard_rows(const struct contents *c, const uint64_t *rows, size_t shards, size_t open)
 {
     const bpcn_options *o = &c->options;
     uint64_t first = 0, sum = 0;
     size_t cells = c->views.count > 0 ? table_views_cells(&c->views) : shards;
     if (shards < 1 || shards > o->shards || open >= shards || shards < c->count)
-        return fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards, open,
+        return bpcn_fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards, open,
                     o->shards);
     for (size_t k = 0; k < shards; k++) {
         sum = k % cells == 0 ? rows[k] : sum + rows[k];
         first = k < cells ? sum : first;
         if (rows[k] > (uint64_t)1 << 53 || (o->when_full != BPCN_BLUR && rows[k] > o->shard_rows))
-            return fail(BPCN_INVALID, "shard %zu cannot have %llu rows", k, (unsigned long long)rows[k]);
+            return bpcn_fail(BPCN_INVALID, "shard %zu cannot have %llu rows", k, (unsigned long long)rows[k]);
         if (k % cells == cells - 1 && sum != first)
-            return fail(BPCN_INVALID, "view %zu has %llu rows, but the first has %llu", k / cells,
+            return bpcn_fail(BPCN_INVALID, "view %zu has %llu rows, but the first has %llu", k / cells,
                         (unsigned long long)sum, (unsigned long long)first);
     }
     return BPCN_OK;
@@ -299,7 +299,7 @@ static bpcn_status check_rows(const struct contents *c, const uint64_t *rows, si
 /* An empty shard, and what is prepared of it. */
 static bpcn_status begin_shard(bpcn_memory *m, size_t k)
 {
-    bpcn_options options = shard_options(&m->contents.options, k);
+    bpcn_options options = contents_shard_options(&m->contents.options, k);
     struct model *model = shard_prior(&options);
     m->prepared[k] = model ? shard_ops_for(model)->cache_create(model) : NULL;
     if (m->prepared[k] == NULL) {
@@ -316,7 +316,7 @@ bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, si
     if (status == BPCN_OK)
         status = check_pointer(rows, "the pointer to the rows");
     if (status == BPCN_OK)
-        status = check_rows(&memory->contents, rows, shards, open);
+        status = check_shard_rows(&memory->contents, rows, shards, open);
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     while (status == BPCN_OK && memory->contents.count < shards)

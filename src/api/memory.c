@@ -2,18 +2,17 @@
  * The public handle: checks arguments, turns float rows into the model's precision, calls the
  * operation, and puts failures into words. No arithmetic of the model happens here.
  */
-#include "handle.h"
-
 #include "alloc.h"
 #include "checks.h"
 #include "error.h"
 #include "masks.h"
-#include "naming.h"
+#include "names.h"
 #include "options.h"
-#include "placing.h"
 #include "precision.h"
-#include "reads.h"
-#include "sized.h"
+#include "routing.h"
+#include "abi.h"
+#include "store.h"
+#include "transaction.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,13 +22,13 @@ bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory
 {
     bpcn_options checked;
     if (memory == NULL)
-        return fail(BPCN_INVALID, "the pointer for the new memory is NULL");
+        return bpcn_fail(BPCN_INVALID, "the pointer for the new memory is NULL");
     *memory = NULL;
     bpcn_status status = options_check(options, &checked);
     if (status != BPCN_OK)
         return status;
     struct contents contents;
-    return empty_contents(&contents, &checked) == 0 ? handle_create(&contents, NULL, memory) : out_of_memory();
+    return contents_create_empty(&contents, &checked) == 0 ? handle_create(&contents, NULL, memory) : out_of_memory();
 }
 
 /* ---- checks of arguments */
@@ -41,11 +40,11 @@ static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsign
 {
     size_t dim = shape_of(m)->width[0];
     if (n > SIZE_MAX / sizeof(double) / dim || n > INT32_MAX)
-        return fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
+        return bpcn_fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < dim; j++)
             if (!(fabsf(x[i * dim + j]) <= largest) && (known == NULL || known[i * dim + j]))
-                return fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j,
+                return bpcn_fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j,
                             isnan(x[i * dim + j])   ? "NaN"
                             : isinf(x[i * dim + j]) ? "infinite"
                                                     : "too large");
@@ -56,7 +55,7 @@ static bpcn_status check_input(const bpcn_memory *memory, const float *x, const 
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && n == 0)
-        return fail(BPCN_INVALID, "there are no rows");
+        return bpcn_fail(BPCN_INVALID, "there are no rows");
     if (status == BPCN_OK)
         status = check_pointer(x, "the pointer to the rows");
     return status == BPCN_OK ? check_rows(memory, x, known, n) : status;
@@ -67,7 +66,7 @@ static bpcn_status check_known(const unsigned char *known, size_t n, size_t dim)
 {
     for (size_t i = 0; i < n; i++)
         if (known_entries(dim, known + i * dim) == 0)
-            return fail(BPCN_INVALID, "nothing of row %zu is known", i);
+            return bpcn_fail(BPCN_INVALID, "nothing of row %zu is known", i);
     return BPCN_OK;
 }
 
@@ -90,26 +89,26 @@ struct rows_to_write {
     unsigned char *known; /* [n x dim] or NULL */
 };
 
-static bpcn_status write_each(struct edit *edit, const struct rows_to_write *rows, bpcn_write_info *info)
+static bpcn_status write_each(struct transaction *transaction, const struct rows_to_write *rows, bpcn_write_info *info)
 {
-    const struct model *model = shape_of(edit->memory);
+    const struct model *model = shape_of(transaction->memory);
     size_t dim = model->width[0], bytes = dim * real_size(model), entries = model->options.particles * model->code_dim;
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < rows->n; i++) {
-        struct placed placed;
+        struct routed routed;
         bpcn_write_row row;
         const unsigned char *known = rows->known ? rows->known + i * dim : NULL;
         int whole = known == NULL || memchr(known, 0, dim) == NULL;
-        status = place_write(edit, rows->x + i * bytes, whole ? NULL : known, &placed, &row);
+        status = routing_write(transaction, rows->x + i * bytes, whole ? NULL : known, &routed, &row);
         if (status == BPCN_OK && info->rows != NULL)
             info->rows[i] = row;
         if (status == BPCN_OK && info->names != NULL && info->names[i] != NULL)
-            placed_name(edit, info->names[i], &placed);
+            routing_name(transaction, info->names[i], &routed);
         if (status == BPCN_OK && info->codes != NULL)
-            report_codes(model, &placed.change, info->codes + i * entries);
+            report_codes(model, &routed.change, info->codes + i * entries);
         if (status == BPCN_OK)
-            status = edit_make(edit, &placed.change);
-        placed_free(&placed);
+            status = transaction_apply(transaction, &routed.change);
+        routed_free(&routed);
         if (status == BPCN_OK) {
             info->written++;
             info->evaluations += row.evaluations;
@@ -139,11 +138,11 @@ static int copy_known(const struct model *model, const float *x, const unsigned 
 static bpcn_status write_rows(bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                               bpcn_write_info *info)
 {
-    struct edit edit;
+    struct transaction transaction;
     struct rows_to_write rows = {.n = n};
     void *copy = NULL;
     size_t lost = 0;
-    bpcn_status status = edit_begin(&edit, m, CHANGE_WRITE);
+    bpcn_status status = transaction_begin(&transaction, m, CHANGE_WRITE);
     if (status != BPCN_OK)
         return status;
     if (known == NULL)
@@ -151,15 +150,15 @@ static bpcn_status write_rows(bpcn_memory *m, const float *x, const unsigned cha
     else if (copy_known(shape_of(m), x, known, &rows) != 0)
         status = BPCN_NO_MEMORY;
     if (status == BPCN_OK)
-        status = rows.x != NULL ? write_each(&edit, &rows, info) : BPCN_NO_MEMORY;
-    status = edit_end(&edit, status, &lost);
+        status = rows.x != NULL ? write_each(&transaction, &rows, info) : BPCN_NO_MEMORY;
+    status = transaction_end(&transaction, status, &lost);
     info->written -= lost < info->written ? lost : info->written;
     free(known == NULL ? copy : rows.x);
     free(rows.known);
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
     if (status == BPCN_NUMERIC)
-        return fail(status, "row %zu is too large: its energy is not finite", info->written);
+        return bpcn_fail(status, "row %zu is too large: its energy is not finite", info->written);
     return status;
 }
 
@@ -168,7 +167,7 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
 {
     bpcn_write_info full;
     bpcn_write_info_default(&full, sizeof full);
-    bpcn_status status = info != NULL ? sized_take(&sized_write_info, info, &full) : BPCN_OK;
+    bpcn_status status = info != NULL ? abi_take(&abi_write_info, info, &full) : BPCN_OK;
     if (status != BPCN_OK)
         return status;
     full.written = 0;
@@ -181,7 +180,7 @@ bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigne
     if (status == BPCN_OK)
         status = write_rows(memory, x, known, n, &full);
     if (info != NULL)
-        sized_give(&sized_write_info, &full, info, info->size);
+        abi_give(&abi_write_info, &full, info, info->size);
     return status;
 }
 
@@ -194,7 +193,7 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 /* ---- read */
 
 /* answers or codes are what is wanted of the read; neither: the densities alone. */
-static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
+static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                              const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
 {
     int scored = answers == NULL && codes == NULL;
@@ -216,7 +215,7 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
         status = BPCN_NO_MEMORY;
     else {
         struct team *team = threads_borrow(m->threads);
-        status = (scored ? read_shards_and_next : read_shards)(m, team, &request);
+        status = (scored ? routing_read_and_next : routing_read)(m, team, &request);
         threads_return(team);
     }
     if (status == BPCN_OK && answers != NULL && info != NULL)
@@ -228,7 +227,7 @@ static bpcn_status read_rows(const bpcn_memory *m, const float *x, const unsigne
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
     if (status == BPCN_NUMERIC)
-        return fail(status, "a query is too large: its energy is not finite");
+        return bpcn_fail(status, "a query is too large: its energy is not finite");
     return status;
 }
 
@@ -238,7 +237,7 @@ bpcn_status bpcn_memory_read(const bpcn_memory *memory, const float *query, cons
     bpcn_status status = check_input(memory, query, known, n);
     if (status == BPCN_OK)
         status = check_pointer(out, "the pointer for the answers");
-    return status == BPCN_OK ? read_rows(memory, query, known, n, options, out, NULL, info) : status;
+    return status == BPCN_OK ? read_memory(memory, query, known, n, options, out, NULL, info) : status;
 }
 
 bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
@@ -247,7 +246,7 @@ bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const u
     bpcn_status status = check_input(memory, x, known, n);
     if (status == BPCN_OK)
         status = check_pointer(codes, "the pointer for the codes");
-    return status == BPCN_OK ? read_rows(memory, x, known, n, options, NULL, codes, info) : status;
+    return status == BPCN_OK ? read_memory(memory, x, known, n, options, NULL, codes, info) : status;
 }
 
 bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
@@ -261,8 +260,8 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
     bpcn_read_info *info = alloc_zeroed(n, sizeof *info);
     if (info == NULL)
         return out_of_memory();
-    bpcn_read_options exact = density_options(memory);
-    status = read_rows(memory, x, known, n, &exact, NULL, NULL, info);
+    bpcn_read_options exact = routing_density_options(memory);
+    status = read_memory(memory, x, known, n, &exact, NULL, NULL, info);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         log_density[i] = info[i].log_density;
     free(info);
@@ -280,7 +279,7 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
         status = check_pointer(codes, "the pointer to the codes");
     for (size_t j = 0; status == BPCN_OK && j < n * shape_of(memory)->code_dim; j++)
         if (!(fabsf(codes[j]) <= largest))
-            return fail(BPCN_INVALID, "entry %zu of the codes is not a number, or too large", j);
+            return bpcn_fail(BPCN_INVALID, "entry %zu of the codes is not a number, or too large", j);
     if (status != BPCN_OK)
         return status;
     const struct model *model = shape_of(memory);
@@ -295,7 +294,7 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
     status = BPCN_NO_MEMORY;
     struct shards many;
-    struct shard *shard = all_shards(memory, NULL, &many);
+    struct shard *shard = routing_shards(memory, NULL, &many);
     if (shard && request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
         status = many.count == 1 ? shard_ops_for(model)->energy(shard, NULL, &request) : shards_energy(&many, &request);
     free(shard);
@@ -310,15 +309,15 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
 /* ---- forget, sample */
 
 /* forget or discount; by 0 nothing changes. */
-static bpcn_status fade(bpcn_memory *memory, enum change_kind kind, double beta)
+static bpcn_status fade_memory(bpcn_memory *memory, enum change_kind kind, double beta)
 {
-    struct edit edit;
-    bpcn_status status = edit_begin(&edit, memory, kind);
+    struct transaction transaction;
+    bpcn_status status = transaction_begin(&transaction, memory, kind);
     if (status != BPCN_OK)
         return status;
     if (beta > 0)
-        status = edit_make(&edit, &(struct change){.kind = kind, .beta = beta});
-    status = edit_end(&edit, status, NULL);
+        status = transaction_apply(&transaction, &(struct change){.kind = kind, .beta = beta});
+    status = transaction_end(&transaction, status, NULL);
     return status == BPCN_NO_MEMORY ? out_of_memory() : status;
 }
 
@@ -326,30 +325,30 @@ bpcn_status bpcn_memory_forget(bpcn_memory *memory, double beta)
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && !(beta >= 0 && beta <= 1))
-        return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to 1", beta);
-    return status == BPCN_OK ? fade(memory, CHANGE_FORGET, beta) : status;
+        return bpcn_fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to 1", beta);
+    return status == BPCN_OK ? fade_memory(memory, CHANGE_FORGET, beta) : status;
 }
 
 bpcn_status bpcn_memory_discount(bpcn_memory *memory, double beta)
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && !(beta >= 0 && beta < 1))
-        return fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to below 1", beta);
-    return status == BPCN_OK ? fade(memory, CHANGE_DISCOUNT, beta) : status;
+        return bpcn_fail(BPCN_INVALID, "beta is %g, but must be a number from 0 to below 1", beta);
+    return status == BPCN_OK ? fade_memory(memory, CHANGE_DISCOUNT, beta) : status;
 }
 
 bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t draw, float *out)
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && (n == 0 || n > INT32_MAX))
-        return fail(BPCN_INVALID, "%zu samples cannot be drawn", n);
+        return bpcn_fail(BPCN_INVALID, "%zu samples cannot be drawn", n);
     if (status == BPCN_OK)
         status = check_pointer(out, "the pointer for the samples");
     if (status != BPCN_OK)
         return status;
     size_t entries = n * shape_of(memory)->width[0];
     struct shards many;
-    struct shard *shard = all_shards(memory, NULL, &many);
+    struct shard *shard = routing_shards(memory, NULL, &many);
     void *room, *rows = room_real(shape_of(memory), out, entries, &room);
     if (rows == NULL || shard == NULL)
         status = BPCN_NO_MEMORY;

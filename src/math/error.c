@@ -48,15 +48,6 @@ bpcn_status bpcn_fail_at(bpcn_status status, const char *place, const char *form
     return status;
 }
 
-bpcn_status fail(bpcn_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    error_set("", format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 const char *bpcn_error_place(void)
 {
     return sentence_place;

@@ -84,5 +84,5 @@ bpcn_status kernels_check(void)
         const char *between = i == 0 ? "" : kernels_set(i + 1) == NULL ? " and " : ", ";
         at += (size_t)snprintf(sets + at, sizeof sets - at, "%s%s", between, kernels_set(i)->name);
     }
-    return fail(BPCN_INVALID, "BPCN_KERNELS is %.32s, but this CPU has only %s", name, sets);
+    return bpcn_fail(BPCN_INVALID, "BPCN_KERNELS is %.32s, but this CPU has only %s", name, sets);
 }

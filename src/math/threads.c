@@ -46,7 +46,7 @@ static long threads_of_environment(void)
 bpcn_status threads_check(void)
 {
     if (threads_of_environment() < 0)
-        return fail(BPCN_INVALID, "BPCN_THREADS is %.32s, but must be 1 to %d", getenv("BPCN_THREADS"),
+        return bpcn_fail(BPCN_INVALID, "BPCN_THREADS is %.32s, but must be 1 to %d", getenv("BPCN_THREADS"),
                     MOST_THREADS_ASKED);
     return BPCN_OK;
 }

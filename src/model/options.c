@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include "error.h"
-#include "sized.h"
+#include "abi.h"
 #include "kernels.h"
 #include "threads.h"
 
@@ -27,38 +27,38 @@ void bpcn_options_default(bpcn_options *options, size_t size)
                       .surprises = 1024};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
-    sized_give(&sized_options, &o, options, size);
+    abi_give(&abi_options, &o, options, size);
 }
 
 void bpcn_read_options_default(bpcn_read_options *options, size_t size)
 {
     bpcn_read_options o = {.size = sizeof o, .noise = -1};
-    sized_give(&sized_read_options, &o, options, size);
+    abi_give(&abi_read_options, &o, options, size);
 }
 
 void bpcn_write_info_default(bpcn_write_info *info, size_t size)
 {
     bpcn_write_info none = {.size = sizeof none};
-    sized_give(&sized_write_info, &none, info, size);
+    abi_give(&abi_write_info, &none, info, size);
 }
 
 void bpcn_open_options_default(bpcn_open_options *options, size_t size)
 {
     bpcn_open_options o = {.size = sizeof o};
-    sized_give(&sized_open_options, &o, options, size);
+    abi_give(&abi_open_options, &o, options, size);
 }
 
 static bpcn_status check_shape(const bpcn_options *o)
 {
     if (o->dim < 1 || o->dim > BPCN_MAX_WIDTH)
-        return fail(BPCN_INVALID, "dim is %zu, but must be 1 to %u", o->dim, BPCN_MAX_WIDTH);
+        return bpcn_fail(BPCN_INVALID, "dim is %zu, but must be 1 to %u", o->dim, BPCN_MAX_WIDTH);
     if (o->layers > BPCN_MAX_LAYERS)
-        return fail(BPCN_INVALID, "layers is %zu, but at most %d are possible", o->layers, BPCN_MAX_LAYERS);
+        return bpcn_fail(BPCN_INVALID, "layers is %zu, but at most %d are possible", o->layers, BPCN_MAX_LAYERS);
     for (size_t l = 0; l < o->layers; l++)
         if (o->hidden[l] < 1 || o->hidden[l] > BPCN_MAX_WIDTH)
-            return fail(BPCN_INVALID, "hidden[%zu] is %zu, but must be 1 to %u", l, o->hidden[l], BPCN_MAX_WIDTH);
+            return bpcn_fail(BPCN_INVALID, "hidden[%zu] is %zu, but must be 1 to %u", l, o->hidden[l], BPCN_MAX_WIDTH);
     if (o->particles < 1 || o->particles > BPCN_MAX_PARTICLES)
-        return fail(BPCN_INVALID, "particles is %zu, but must be 1 to %u", o->particles, BPCN_MAX_PARTICLES);
+        return bpcn_fail(BPCN_INVALID, "particles is %zu, but must be 1 to %u", o->particles, BPCN_MAX_PARTICLES);
     return BPCN_OK;
 }
 
@@ -66,45 +66,45 @@ static bpcn_status check_shape(const bpcn_options *o)
 static bpcn_status check_sigma(const char *name, double sigma)
 {
     if (!(sigma >= 1e-18 && sigma <= 1e18))
-        return fail(BPCN_INVALID, "%s is %g, but must be a number from 1e-18 to 1e18", name, sigma);
+        return bpcn_fail(BPCN_INVALID, "%s is %g, but must be a number from 1e-18 to 1e18", name, sigma);
     return BPCN_OK;
 }
 
 static bpcn_status check_choices(const bpcn_options *o)
 {
     if (bpcn_activation_name(o->activation) == NULL)
-        return fail(BPCN_INVALID, "activation %d does not exist", (int)o->activation);
+        return bpcn_fail(BPCN_INVALID, "activation %d does not exist", (int)o->activation);
     if ((unsigned)o->minimizer > BPCN_ADAM)
-        return fail(BPCN_INVALID, "minimizer %d does not exist", (int)o->minimizer);
+        return bpcn_fail(BPCN_INVALID, "minimizer %d does not exist", (int)o->minimizer);
     if ((unsigned)o->precision > BPCN_FLOAT64)
-        return fail(BPCN_INVALID, "precision %d does not exist", (int)o->precision);
+        return bpcn_fail(BPCN_INVALID, "precision %d does not exist", (int)o->precision);
     if (o->resample != 0 && o->resample != 1)
-        return fail(BPCN_INVALID, "resample is %d, but must be 0 or 1", o->resample);
+        return bpcn_fail(BPCN_INVALID, "resample is %d, but must be 0 or 1", o->resample);
     if (!(o->adam_rate > 0 && o->adam_rate < INFINITY))
-        return fail(BPCN_INVALID, "adam_rate is %g, but must be above 0", o->adam_rate);
+        return bpcn_fail(BPCN_INVALID, "adam_rate is %g, but must be above 0", o->adam_rate);
     if (!(o->adam_stop >= 0 && o->adam_stop < INFINITY))
-        return fail(BPCN_INVALID, "adam_stop is %g, but must be 0 or more", o->adam_stop);
+        return bpcn_fail(BPCN_INVALID, "adam_stop is %g, but must be 0 or more", o->adam_stop);
     if (o->adam_steps < 1 || o->rounds < 1)
-        return fail(BPCN_INVALID, "adam_steps and rounds must be at least 1");
+        return bpcn_fail(BPCN_INVALID, "adam_steps and rounds must be at least 1");
     if (o->adam_steps > 1000000000 || o->rounds > 1000000000)
-        return fail(BPCN_INVALID, "adam_steps and rounds must be at most 1000000000");
+        return bpcn_fail(BPCN_INVALID, "adam_steps and rounds must be at most 1000000000");
     if (o->threads < 0 || o->threads > 1024)
-        return fail(BPCN_INVALID, "threads is %d, but must be 0 to 1024", o->threads);
+        return bpcn_fail(BPCN_INVALID, "threads is %d, but must be 0 to 1024", o->threads);
     if (o->shards < 1 || o->shards > BPCN_MAX_SHARDS)
-        return fail(BPCN_INVALID, "shards is %zu, but must be 1 to %u", o->shards, BPCN_MAX_SHARDS);
+        return bpcn_fail(BPCN_INVALID, "shards is %zu, but must be 1 to %u", o->shards, BPCN_MAX_SHARDS);
     if (o->shard_rows > UINT32_MAX)
-        return fail(BPCN_INVALID, "shard_rows is %zu, but must be at most 4294967295", o->shard_rows);
+        return bpcn_fail(BPCN_INVALID, "shard_rows is %zu, but must be at most 4294967295", o->shard_rows);
     if (o->first_shard > UINT32_MAX || o->shard_step > UINT32_MAX ||
         (o->shards - 1) * (uint64_t)o->shard_step > UINT32_MAX - o->first_shard)
-        return fail(BPCN_INVALID,
+        return bpcn_fail(BPCN_INVALID,
                     "first_shard is %zu and shard_step %zu, but no shard's number may be above 4294967295",
                     o->first_shard, o->shard_step);
     if (o->surprises > BPCN_MAX_SURPRISES)
-        return fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
+        return bpcn_fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
     if (o->names > BPCN_MAX_NAMES)
-        return fail(BPCN_INVALID, "names is %zu, but must be at most %d", o->names, BPCN_MAX_NAMES);
+        return bpcn_fail(BPCN_INVALID, "names is %zu, but must be at most %d", o->names, BPCN_MAX_NAMES);
     if ((unsigned)o->when_full > BPCN_REFUSE)
-        return fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
+        return bpcn_fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
     return BPCN_OK;
 }
 
@@ -113,13 +113,13 @@ static bpcn_status check_views(const bpcn_options *o)
     if (o->views == 0)
         return BPCN_OK;
     if (o->views > BPCN_MAX_VIEWS)
-        return fail(BPCN_INVALID, "views is %zu, but must be 0 to %d", o->views, BPCN_MAX_VIEWS);
+        return bpcn_fail(BPCN_INVALID, "views is %zu, but must be 0 to %d", o->views, BPCN_MAX_VIEWS);
     size_t cells = o->shards / o->views;
     if (o->shards % o->views != 0 || cells < 2 || cells > 256 || (cells & (cells - 1)) != 0)
-        return fail(BPCN_INVALID, "shards is %zu, but with %zu views must be that times 2, 4, 8, .. or 256", o->shards,
+        return bpcn_fail(BPCN_INVALID, "shards is %zu, but with %zu views must be that times 2, 4, 8, .. or 256", o->shards,
                     o->views);
     if (o->when_full != BPCN_BLUR || o->first_shard != 0 || o->shard_step != 1)
-        return fail(BPCN_INVALID, "a memory with views blurs when full, and cannot be a part of another");
+        return bpcn_fail(BPCN_INVALID, "a memory with views blurs when full, and cannot be a part of another");
     return BPCN_OK;
 }
 
@@ -132,9 +132,9 @@ bpcn_status environment_check(void)
 bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
 {
     if (given == NULL)
-        return fail(BPCN_INVALID, "options is NULL");
+        return bpcn_fail(BPCN_INVALID, "options is NULL");
     bpcn_options_default(o, sizeof *o);
-    bpcn_status status = sized_take(&sized_options, given, o);
+    bpcn_status status = abi_take(&abi_options, given, o);
     if (status != BPCN_OK)
         return status;
     if (o->sigma_data == 0)
@@ -162,14 +162,14 @@ bpcn_status read_options_check(bpcn_minimizer minimizer, const bpcn_read_options
     bpcn_read_options_default(o, sizeof *o);
     if (given == NULL)
         return BPCN_OK;
-    bpcn_status status = sized_take(&sized_read_options, given, o);
+    bpcn_status status = abi_take(&abi_read_options, given, o);
     if (status != BPCN_OK)
         return status;
     if ((unsigned)o->objective > BPCN_OBJECTIVE_RECALL)
-        return fail(BPCN_INVALID, "objective %d does not exist", (int)o->objective);
+        return bpcn_fail(BPCN_INVALID, "objective %d does not exist", (int)o->objective);
     if ((o->objective == BPCN_OBJECTIVE_MARGINAL || o->objective == BPCN_OBJECTIVE_RECALL) && minimizer == BPCN_ADAM)
-        return fail(BPCN_INVALID, "the marginal objective wants the L-BFGS minimiser, this memory uses Adam");
+        return bpcn_fail(BPCN_INVALID, "the marginal objective wants the L-BFGS minimiser, this memory uses Adam");
     if (!(o->noise < 1e18))
-        return fail(BPCN_INVALID, "noise is %g, but must be a number below 1e18", o->noise);
+        return bpcn_fail(BPCN_INVALID, "noise is %g, but must be a number below 1e18", o->noise);
     return BPCN_OK;
 }

@@ -1,20 +1,22 @@
-/* Shards and which is written next; notes. */
+/* What a memory holds, which shard is written next, and how the contents change. */
 #include "contents.h"
 
 #include "alloc.h"
-#include "shards.h"
 #include "error.h"
 #include "random.h"
+#include "shards.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- contents */
 
 int contents_create(struct contents *c, const bpcn_options *options)
 {
     *c = (struct contents){.options = *options};
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
-    if (c->shard == NULL || c->rows == NULL || surprises_create(&c->surprises, options->surprises) != 0 ||
+    if (c->shard == NULL || c->rows == NULL || novelty_history_create(&c->surprises, options->surprises) != 0 ||
         names_create(&c->names, options) != 0 ||
         table_views_create(&c->views, options) != 0)
         return -1;
@@ -22,11 +24,11 @@ int contents_create(struct contents *c, const bpcn_options *options)
     return 0;
 }
 
-int empty_contents(struct contents *c, const bpcn_options *options)
+int contents_create_empty(struct contents *c, const bpcn_options *options)
 {
     int status = contents_create(c, options);
     for (size_t k = 0; status == 0 && k < (options->views > 0 ? options->shards : 1); k++) {
-        bpcn_options own = shard_options(options, k);
+        bpcn_options own = contents_shard_options(options, k);
         struct model *model = shard_prior(&own);
         if (model != NULL)
             contents_begin(c, k, model);
@@ -44,13 +46,13 @@ void contents_free(struct contents *c)
     free(c->shard);
     free(c->rows);
     free(c->note);
-    surprises_free(&c->surprises);
+    novelty_history_free(&c->surprises);
     names_free(&c->names);
     table_views_free(&c->views);
     *c = (struct contents){.count = 0};
 }
 
-bpcn_options shard_options(const bpcn_options *options, size_t k)
+bpcn_options contents_shard_options(const bpcn_options *options, size_t k)
 {
     bpcn_options o = *options;
     uint64_t step = options->shard_step > 0 ? options->shard_step : 1; /* as options_check has it */
@@ -92,7 +94,7 @@ bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
 {
     if (contents_find_next(c, k, begin) == 0)
         return BPCN_OK;
-    return fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
+    return bpcn_fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
                 c->options.shard_rows);
 }
 
@@ -141,7 +143,7 @@ static void keep_name(struct contents *c, const struct change *write)
         best = first.log_weights[k] > first.log_weights[best] ? k : best;
     struct named row = {.shard = first.shard, .particle = best, .holes = write->known != NULL};
     memcpy(row.name, write->name, sizeof row.name);
-    row.row = sketch_of(write->x, size, model->width[0]);
+    row.row = sketch_row(write->x, size, model->width[0]);
     const unsigned char *code = (const unsigned char *)first.codes + best * model->code_dim * size;
     names_keep(&c->names, &row, names_keep_rows(&c->options) ? write->x : code, size);
 }
@@ -153,7 +155,7 @@ void contents_count(struct contents *c, const struct change *change)
         if (change->name != NULL)
             keep_name(c, change);
         if (change->surprise != NULL)
-            surprises_keep(&c->surprises, *change->surprise, contents_met(c, change));
+            novelty_history_keep(&c->surprises, *change->surprise, contents_met(c, change));
         for (size_t part = 0; part < contents_parts(c); part++)
             c->rows[contents_part(c, change, part).shard] += change->rows;
         c->writes += change->rows;
@@ -180,7 +182,7 @@ void contents_count(struct contents *c, const struct change *change)
 
 size_t contents_bytes(const struct contents *c)
 {
-    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + surprises_bytes(&c->surprises) +
+    size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + novelty_history_bytes(&c->surprises) +
                    c->names.most * c->names.each;
     for (size_t k = 0; k < c->count; k++)
         bytes += model_bytes(c->shard[k]);
@@ -198,4 +200,120 @@ int contents_keep_note(struct contents *c, const void *note, size_t bytes)
     c->note = copy;
     c->note_bytes = bytes;
     return 0;
+}
+
+/* ---- writers */
+
+int writers_create(struct writers *e, struct contents *contents, struct prepared **prepared, struct team *team,
+                   int replaying)
+{
+    *e = (struct writers){.contents = contents, .prepared = prepared, .team = team, .replaying = replaying};
+    e->core = shard_ops_for(contents->shard[0]);
+    e->editor = alloc_zeroed(contents->options.shards, sizeof *e->editor);
+    return e->editor != NULL ? 0 : -1;
+}
+
+static void writers_drop_fresh(struct writers *e)
+{
+    e->core->writer_free(e->first);
+    e->core->cache_free(e->fresh.prepared);
+    model_free(e->fresh.model);
+    e->first = NULL;
+    e->fresh = (struct shard){NULL, NULL};
+}
+
+void writers_free(struct writers *e)
+{
+    for (size_t k = 0; e->editor != NULL && k < e->contents->options.shards; k++)
+        e->core->writer_free(e->editor[k]);
+    e->core->writer_free(e->all);
+    writers_drop_fresh(e);
+    free(e->editor);
+}
+
+static struct shard writers_shard(const struct writers *e, size_t k)
+{
+    return (struct shard){e->contents->shard[k], e->prepared ? e->prepared[k] : NULL};
+}
+
+/* Makes the empty shard that is to be number k. */
+static struct writer *writers_fresh(struct writers *e, size_t k)
+{
+    bpcn_options options = contents_shard_options(&e->contents->options, k);
+    writers_drop_fresh(e);
+    e->next = k;
+    e->fresh.model = shard_prior(&options);
+    if (e->fresh.model != NULL && e->prepared != NULL)
+        e->fresh.prepared = e->core->cache_create(e->fresh.model);
+    if (e->fresh.model != NULL && (e->prepared == NULL || e->fresh.prepared != NULL))
+        e->first = e->core->writer_create(&e->fresh, e->team, e->replaying);
+    if (e->first == NULL)
+        writers_drop_fresh(e);
+    return e->first;
+}
+
+struct writer *writers_of(struct writers *e, size_t k, int begin)
+{
+    if (begin)
+        return e->first != NULL && e->next == k ? e->first : writers_fresh(e, k);
+    struct shard shard = writers_shard(e, k);
+    if (e->editor[k] == NULL)
+        e->editor[k] = e->core->writer_create(&shard, e->team, e->replaying);
+    return e->editor[k];
+}
+
+/* Whether it is of all shards. */
+static int is_of_all_shards(const struct change *change)
+{
+    return change->kind != CHANGE_WRITE && change->kind != CHANGE_DELETE;
+}
+
+bpcn_status writers_reserve(struct writers *e, const struct change *change)
+{
+    struct shard first = writers_shard(e, 0);
+    bpcn_status status = BPCN_OK;
+    for (size_t part = 0; !is_of_all_shards(change) && status == BPCN_OK && part < contents_parts(e->contents); part++) {
+        struct writer *editor = writers_of(e, contents_part(e->contents, change, part).shard, change->begin);
+        status = editor != NULL ? e->core->writer_reserve(editor, change->kind) : BPCN_NO_MEMORY;
+    }
+    if (status == BPCN_OK && change->name != NULL &&
+        names_reserve(&e->contents->names, e->contents->names.count + 1) != 0)
+        status = BPCN_NO_MEMORY;
+    if (!is_of_all_shards(change))
+        return status;
+    if (e->all == NULL)
+        e->all = e->core->writer_create(&first, e->team, e->replaying);
+    else
+        e->core->writer_attach(e->all, &first); /* the shard it was at last may have begun anew since */
+    return e->all != NULL ? e->core->writer_reserve(e->all, change->kind) : BPCN_NO_MEMORY;
+}
+
+/* The empty shard takes its place. */
+static void writers_begin(struct writers *e, size_t k)
+{
+    e->core->writer_free(e->editor[k]);
+    contents_begin(e->contents, k, e->fresh.model);
+    if (e->prepared != NULL) {
+        e->core->cache_free(e->prepared[k]);
+        e->prepared[k] = e->fresh.prepared;
+    }
+    e->editor[k] = e->first;
+    e->fresh = (struct shard){NULL, NULL};
+    e->first = NULL;
+}
+
+void writers_apply(struct writers *e, const struct change *change)
+{
+    if (change->begin)
+        writers_begin(e, change->shard);
+    for (size_t part = 0; !is_of_all_shards(change) && part < contents_parts(e->contents); part++) {
+        struct change one = contents_part(e->contents, change, part);
+        e->core->apply(e->editor[one.shard], &one);
+    }
+    for (size_t k = 0; is_of_all_shards(change) && k < e->contents->count; k++) {
+        struct shard shard = writers_shard(e, k);
+        e->core->writer_attach(e->all, &shard);
+        e->core->apply(e->all, change);
+    }
+    contents_count(e->contents, change);
 }

@@ -1,20 +1,26 @@
-/* What a memory holds, and its file too: shards, of which each is a model that saw its own rows, and a note. */
+/*
+ * What a memory holds, and its file too: shards, of which each is a model that saw its own rows, what is kept of the
+ * latest rows, and a note. Writers change it, now or again from a log.
+ */
 #ifndef BPCN_CONTENTS_H
 #define BPCN_CONTENTS_H
 
 #include "change.h"
+#include "name_table.h"
+#include "novelty_history.h"
+#include "shard.h"
 #include "table_views.h"
-#include "names.h"
-#include "surprise.h"
+
+/* ---- contents */
 
 struct contents {
-    bpcn_options options;              /* of the memory; those of shard k are shard_options */
+    bpcn_options options;              /* of the memory; those of shard k are contents_shard_options */
     size_t count;                      /* shards that have begun, 1 .. options.shards */
     struct model **shard;              /* [options.shards]: NULL from count on */
     uint64_t *rows;                    /* [options.shards]: written to each since it was begun */
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
-    struct surprises surprises;        /* of the latest rows */
+    struct novelty_history surprises;        /* of the latest rows */
     struct names names;                /* of the latest rows that have one */
     struct table_views views;                /* or none */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
@@ -26,11 +32,11 @@ int contents_create(struct contents *contents, const bpcn_options *options);
 void contents_free(struct contents *contents);
 
 /* An empty memory: shard 0, of views all shards, and nothing in them. */
-int empty_contents(struct contents *contents, const bpcn_options *options);
+int contents_create_empty(struct contents *contents, const bpcn_options *options);
 
 /* The options of shard k: its seed depends on the memory's and on its number in the whole alone, and is the memory's
    own for number 0. */
-bpcn_options shard_options(const bpcn_options *options, size_t k);
+bpcn_options contents_shard_options(const bpcn_options *options, size_t k);
 
 /* The shard that the next row goes to; *begin: it is to be begun, or begun anew, for it. -1 when there is none; and the
    same with BPCN_FULL and a sentence. */
@@ -57,5 +63,32 @@ size_t contents_bytes(const struct contents *contents);
 
 /* The note becomes a copy of this one. -1 when out of memory. */
 int contents_keep_note(struct contents *contents, const void *note, size_t bytes);
+
+/* ---- writers: one for each shard that changes */
+
+struct writers {
+    struct contents *contents;
+    struct prepared **prepared; /* [options.shards], kept in step with the shards; NULL: nothing is prepared */
+    struct team *team;
+    int replaying; /* see struct shard_ops */
+    const struct shard_ops *core;
+    struct writer **editor; /* [options.shards], for rows: NULL until wanted */
+    struct writer *all;     /* for changes of all shards, turned from one to the next: NULL until wanted */
+    struct shard fresh;     /* empty, to be shard number `next`; no model: none */
+    struct writer *first;   /* its editor */
+    size_t next;
+};
+
+/* -1 when out of memory; writers_free in any case. */
+int writers_create(struct writers *e, struct contents *contents, struct prepared **prepared, struct team *team,
+                   int replaying);
+void writers_free(struct writers *e);
+
+/* The editor of shard k, of an empty one to take its place if that is to begin; NULL when out of memory. */
+struct writer *writers_of(struct writers *e, size_t k, int begin);
+
+/* Room for all that a change needs; once there is, making it cannot fail. */
+bpcn_status writers_reserve(struct writers *e, const struct change *change);
+void writers_apply(struct writers *e, const struct change *change);
 
 #endif

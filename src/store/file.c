@@ -2,9 +2,12 @@
 #define _DEFAULT_SOURCE /* flock */
 #include "file.h"
 
+#include "error.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -243,4 +246,24 @@ int file_is_at(const struct file *file, const char *path)
     if (file->ops->find(file->ops->context, path, &there) != 0)
         return errno == ENOENT ? 0 : -1;
     return here.device == there.device && here.inode == there.inode;
+}
+
+/* ---- failures in words */
+
+/* The disk, the quota or the limit on the size of files. */
+static int is_no_space(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+}
+
+bpcn_status file_fail(const char *what, const char *path)
+{
+    char reason[128] = "";
+    strerror_r(errno, reason, sizeof reason);
+    return bpcn_fail(is_no_space(errno) ? BPCN_NO_SPACE : BPCN_IO, "cannot %s %s: %s", what, path, reason);
+}
+
+bpcn_status file_fail_early_end(const char *path, uint64_t at)
+{
+    return bpcn_fail(BPCN_IO, "cannot read %s: it ended at byte %llu, before its end", path, (unsigned long long)at);
 }

@@ -6,6 +6,8 @@
 #ifndef BPCN_FILE_H
 #define BPCN_FILE_H
 
+#include "bayespcn.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -61,5 +63,11 @@ int file_sync_folder(const struct file_ops *ops, const char *folder);
 
 /* Whether `path` leads to this very file: 1, 0, or -1 when that cannot be told. */
 int file_is_at(const struct file *file, const char *path);
+
+/* BPCN_IO, or BPCN_NO_SPACE, with "cannot <what> <path>: <errno in words>". */
+bpcn_status file_fail(const char *what, const char *path);
+
+/* BPCN_IO for a file that gave less than it has: no reason to believe that there is no more. */
+bpcn_status file_fail_early_end(const char *path, uint64_t at);
 
 #endif

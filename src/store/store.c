@@ -1,23 +1,194 @@
 /*
- * A memory in a file. Opening reads the snapshot and repeats the log; every change is appended to
- * the log before it is made; a checkpoint replaces the file by a new snapshot.
+ * A memory in a file. Opening reads the snapshot and repeats the log; every change is appended to the log before it is
+ * made; a checkpoint replaces the file by a new snapshot.
  */
 #include "store.h"
 
 #include "alloc.h"
 #include "error.h"
+#include "format.h"
 #include "log.h"
-#include "log_record.h"
 #include "options.h"
-#include "store_read.h"
-#include "store_replace.h"
-#include "store_snapshot.h"
-#include "store_state.h"
+#include "place.h"
+#include "snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- reading a whole file */
+
+enum {
+    SMALLEST_LIMIT = 1 << 20, /* bytes of log below which no checkpoint is made by itself */
+    MOST_READS = 100       /* each fails only because a writer was at the seal meanwhile */
+};
+
+/* No sequence of records may lead to a state that no snapshot may hold. */
+static bpcn_status check_replayed(const struct contents *contents)
+{
+    char reason[256];
+    if (snapshot_check(contents) == BPCN_OK)
+        return BPCN_OK;
+    snprintf(reason, sizeof reason, "%s", bpcn_error());
+    return bpcn_fail(BPCN_CORRUPT, "the log leads to a state that cannot be: %s", reason);
+}
+
+/* The file's length, which is not less than when it was closed. */
+static bpcn_status measure_file(const struct log *log, uint64_t *length)
+{
+    struct file_status is;
+    const struct file_ops *ops = log->file.ops;
+    if (ops->status(ops->context, log->file.fd, &is) != 0)
+        return file_fail("find", log->path);
+    *length = is.length;
+    if (!log->seal.open && is.length < log->seal.length)
+        return bpcn_fail(BPCN_CORRUPT, "the file is cut short: it has %llu bytes, and had %llu when it was closed",
+                    (unsigned long long)is.length, (unsigned long long)log->seal.length);
+    return BPCN_OK;
+}
+
+static bpcn_status read_file(struct log *log, const char *path, struct contents *contents, struct header *header)
+{
+    struct file_status is;
+    const struct file_ops *ops = log->file.ops;
+    log->path = path;
+    log->buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
+    if (log->buffer == NULL)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    if (ops->status(ops->context, log->file.fd, &is) != 0)
+        return file_fail("find", path);
+    if (!is.regular)
+        return bpcn_fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
+    bpcn_status status = snapshot_header(&log->file, path, is.length, header);
+    if (status == BPCN_OK)
+        status = snapshot_seal(&log->file, path, header, &log->seal);
+    log->torn_seal = status == BPCN_OK && log->seal.doubtful;
+    if (status == BPCN_OK)
+        status = measure_file(log, &is.length); /* after the seal: what was sealed is there, whatever a writer does */
+    if (status == BPCN_OK)
+        status = snapshot_read(&log->file, path, header, contents);
+    if (status != BPCN_OK)
+        return status;
+    log->version = header->version;
+    log->salt = header->salt;
+    log->start = log->end = header->snapshot;
+    status = log_replay(log, is.length, contents);
+    return status == BPCN_OK && log->records > 0 ? check_replayed(contents) : status;
+}
+
+static uint64_t log_limit(uint64_t snapshot, uint64_t asked)
+{
+    return asked > 0 ? asked : snapshot > SMALLEST_LIMIT ? snapshot : SMALLEST_LIMIT;
+}
+
+static uint64_t sum_most(uint64_t a, uint64_t b)
+{
+    return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
+static void fill_info(const struct header *header, uint64_t length, const struct log *log, uint64_t asked,
+               bpcn_file_info *info)
+{
+    uint64_t snapshot = snapshot_most(header),
+             most_log = sum_most(log_limit(snapshot, asked), log_record_most(&header->options));
+    *info = (bpcn_file_info){.size = sizeof *info,
+                             .version = header->version,
+                             .generation = header->generation,
+                             .writes = header->writes,
+                             .forgets = header->forgets,
+                             .deletes = header->deletes,
+                             .note_bytes = header->note_bytes,
+                             .file_bytes = length,
+                             .snapshot_bytes = header->snapshot,
+                             .log_bytes = length - header->snapshot,
+                             .records = log->records,
+                             .dropped_bytes = log->dropped,
+                             .dropped_rows = log->dropped_rows,
+                             .sealed = !log->seal.open && log->end == log->seal.length && log->dropped == 0,
+                             .file_most = sum_most(snapshot, most_log),
+                             .disk_most = sum_most(sum_most(snapshot, most_log), snapshot),
+                             .torn_seal = log->torn_seal != 0};
+}
+
+static bpcn_status open_to_read(const struct file_ops *ops, const char *path, struct file *file)
+{
+    if (file_open(file, ops, path, O_RDONLY | O_NONBLOCK, 0) != 0)
+        return file_fail("open", path);
+    return BPCN_OK;
+}
+
+bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options)
+{
+    struct file_status is;
+    struct header header;
+    struct log none = {0};
+    bpcn_status status = open_to_read(ops, path, &none.file);
+    if (status != BPCN_OK)
+        return status;
+    if (ops->status(ops->context, none.file.fd, &is) != 0)
+        status = file_fail("find", path);
+    else if (!is.regular)
+        status = bpcn_fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
+    else
+        status = snapshot_header(&none.file, path, is.length, &header);
+    file_close(&none.file);
+    if (status != BPCN_OK)
+        return status;
+    fill_info(&header, is.length, &none, 0, info);
+    info->sealed = 0; /* not looked at */
+    *options = header.options;
+    return BPCN_OK;
+}
+
+/* Whether a writer has opened or closed the file since its seal was read. */
+static int seal_moved(const struct log *log, const struct header *header)
+{
+    struct seal now, then = log->seal;
+    if (then.epoch == 0 || snapshot_seal(&log->file, log->path, header, &now) != BPCN_OK)
+        return 0;
+    return now.epoch != then.epoch || now.doubtful != then.doubtful;
+}
+
+/* What looks like damage may be a seal that was half written when it was read: then it is read again. */
+static bpcn_status read_unlocked(const struct file_ops *ops, const char *path, struct log *log, struct contents *contents,
+                          struct header *header)
+{
+    for (int attempt = 1;; attempt++) {
+        *log = (struct log){.file = {ops, -1}};
+        *contents = (struct contents){.count = 0};
+        bpcn_status status = open_to_read(ops, path, &log->file);
+        if (status == BPCN_OK)
+            status = read_file(log, path, contents, header);
+        int again = status == BPCN_CORRUPT && attempt < MOST_READS && seal_moved(log, header);
+        file_close(&log->file); /* the memory is as it was now, whatever a writer does next */
+        if (!again)
+            return status;
+        free(log->buffer);
+        contents_free(contents);
+    }
+}
+
+bpcn_status store_load(const struct file_ops *ops, const char *path, struct contents *contents, bpcn_file_info *info)
+{
+    struct header header;
+    struct log log;
+    bpcn_status status = read_unlocked(ops, path, &log, contents, &header);
+    free(log.buffer);
+    if (status != BPCN_OK) {
+        contents_free(contents);
+        return status;
+    }
+    if (info != NULL) {
+        snapshot_describe(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
+        header.snapshot = log.start;
+        header.version = log.version;
+        fill_info(&header, log.end + log.dropped, &log, 0, info);
+    }
+    return BPCN_OK;
+}
+
+/* ---- writing */
 
 struct store {
     struct place place;
@@ -50,10 +221,10 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
     struct file_status is;
     int moved;
     bpcn_status status = place_find(path, &place);
-    if (status == BPCN_OK && state_check(contents) != BPCN_OK)
+    if (status == BPCN_OK && snapshot_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
     if (status == BPCN_OK && ops->find(ops->context, place.path, &is) == 0 && !is.regular)
-        return fail(BPCN_INVALID, "%s is not a file: it is not replaced by one", path);
+        return bpcn_fail(BPCN_INVALID, "%s is not a file: it is not replaced by one", path);
     if (status == BPCN_OK)
         status = place_lock(ops, &place, O_RDONLY, &old);
     if (status != BPCN_OK)
@@ -72,9 +243,9 @@ static bpcn_status check_changed(const struct store *store, const struct content
 {
     bpcn_status status = BPCN_OK;
     if (store->everywhere)
-        return state_check(contents);
+        return snapshot_check(contents);
     for (size_t i = 0; status == BPCN_OK && i < store->last.count; i++)
-        status = state_check_shard(contents, store->last.shard[i]);
+        status = snapshot_check_shard(contents, store->last.shard[i]);
     return status;
 }
 
@@ -116,8 +287,8 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     if (store == NULL || store->read_only || status != BPCN_OK)
         return status;
     int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
-    if (!change_sound(contents->shard[0], change))
-        return fail(BPCN_NUMERIC, "a code is not finite");
+    if (!log_change_sound(contents->shard[0], change))
+        return bpcn_fail(BPCN_NUMERIC, "a code is not finite");
     struct places places = {.count = 0};
     if (change->rows > 0)
         places = places_of(contents, change);
@@ -144,9 +315,9 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
 bpcn_status store_begin(const struct store *store, enum change_kind kind)
 {
     if (store != NULL && store->read_only)
-        return kind == CHANGE_MINIMIZER ? BPCN_OK : fail(BPCN_READ_ONLY, "the memory was opened read-only");
+        return kind == CHANGE_MINIMIZER ? BPCN_OK : bpcn_fail(BPCN_READ_ONLY, "the memory was opened read-only");
     if (store != NULL && store->broken)
-        return fail(BPCN_IO,
+        return bpcn_fail(BPCN_IO,
                     "an earlier write or sync of %s failed: no more is written to it; save elsewhere or open "
                     "it again",
                     store->place.path);
@@ -157,7 +328,7 @@ bpcn_status store_refuse_set(const struct store *store)
 {
     if (store == NULL)
         return BPCN_OK;
-    return fail(BPCN_READ_ONLY, "the parameters of a memory that lives in a file cannot be set: load it, set them, "
+    return bpcn_fail(BPCN_READ_ONLY, "the parameters of a memory that lives in a file cannot be set: load it, set them, "
                                 "and save it");
 }
 
@@ -171,15 +342,15 @@ bpcn_status store_sync(struct store *store)
 }
 
 /* Takes the last record out of the file and the contents back to what the file then holds. */
-static bpcn_status take_back(struct store *store, struct contents *contents)
+static bpcn_status undo_last(struct store *store, struct contents *contents)
 {
     struct log log = {.file = store->log.file};
     struct header header;
     struct contents before = {.count = 0};
     store->broken = 1; /* until the memory is whole again */
     if (log_cut(&store->log, store->log.last) != 0)
-        return fail_io("cut", store->place.path);
-    bpcn_status status = read_all(&log, store->place.path, &before, &header);
+        return file_fail("cut", store->place.path);
+    bpcn_status status = read_file(&log, store->place.path, &before, &header);
     free(log.buffer);
     if (status != BPCN_OK) {
         contents_free(&before);
@@ -193,7 +364,7 @@ static bpcn_status take_back(struct store *store, struct contents *contents)
     store->log.sum = log.sum;
     store->suspect = store->everywhere = 0;
     store->broken = 0;
-    return fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
+    return bpcn_fail(BPCN_NUMERIC, "the change was taken back: the memory's numbers overflowed");
 }
 
 bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_status status, size_t *lost)
@@ -204,7 +375,7 @@ bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_st
     if (store->suspect && check_changed(store, contents) != BPCN_OK) {
         if (lost != NULL)
             *lost = store->last_rows;
-        return take_back(store, contents);
+        return undo_last(store, contents);
     }
     store->suspect = store->everywhere = 0;
     if (store->sync == BPCN_SYNC_CALL && !store->broken) {
@@ -236,10 +407,10 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     struct header header;
     int moved;
     bpcn_status status = store_begin(store, CHANGE_WRITE);
-    if (status == BPCN_OK && state_check(contents) != BPCN_OK)
+    if (status == BPCN_OK && snapshot_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
     if (status == BPCN_OK && file_is_at(&store->log.file, store->place.path) != 1)
-        return fail(BPCN_IO, "%s is not the file that was opened: somebody moved or replaced it", store->place.path);
+        return bpcn_fail(BPCN_IO, "%s is not the file that was opened: somebody moved or replaced it", store->place.path);
     if (status != BPCN_OK)
         return status;
     status = place_replace(&store->place, &store->log.file, contents, store->generation + 1, &file, &header, &moved);
@@ -286,7 +457,7 @@ void store_abandon(struct store *store)
 /* ---- opening */
 
 /* Makes an empty memory and its file. */
-static bpcn_status create(struct store *store, const bpcn_options *options, struct contents *contents,
+static bpcn_status create_file(struct store *store, const bpcn_options *options, struct contents *contents,
                           struct header *header)
 {
     struct file none = store->log.file, file;
@@ -296,8 +467,8 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
     if (status != BPCN_OK)
         return status;
     store->log.buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
-    if (empty_contents(contents, &checked) != 0 || store->log.buffer == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+    if (contents_create_empty(contents, &checked) != 0 || store->log.buffer == NULL)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     status = place_replace(&store->place, &none, contents, 0, &file, header, &moved);
     if (status != BPCN_OK)
         return status;
@@ -309,17 +480,17 @@ static bpcn_status create(struct store *store, const bpcn_options *options, stru
 /* Makes the file what the memory is: without the torn end, and durable as far as it was read. A file that is not just
    as it was closed, or of which a crash tore a seal, is open from now on; of the two seals only one is ever undecided.
  */
-static bpcn_status recover(struct log *log)
+static bpcn_status open_recovered(struct log *log)
 {
     const struct seal *seal = &log->seal;
     int as_closed = !seal->open && log->dropped == 0 && log->end == seal->length;
     if (log->dropped > 0 && log_cut(log, log->end) != 0)
-        return fail_io("cut the torn end off", log->path);
+        return file_fail("cut the torn end off", log->path);
     if ((log->records > 0 || seal->epoch > FIRST_EPOCH) && file_sync(&log->file) != 0)
-        return fail_io("sync", log->path);
+        return file_fail("sync", log->path);
     if (seal->epoch > 0 && (seal->doubtful || (!seal->open && !as_closed)) &&
         (log_unseal(log) != 0 || file_sync(&log->file) != 0))
-        return fail_io("open the seal of", log->path);
+        return file_fail("open the seal of", log->path);
     log->synced = log->records;
     return BPCN_OK;
 }
@@ -332,13 +503,13 @@ static bpcn_status open_to_write(struct store *store, const struct file_ops *ops
         return status;
     if (store->log.file.fd < 0) {
         if (options != NULL)
-            return create(store, options, contents, header);
+            return create_file(store, options, contents, header);
         errno = ENOENT;
-        return fail_io("open", store->place.path);
+        return file_fail("open", store->place.path);
     }
-    status = read_all(&store->log, store->place.path, contents, header);
+    status = read_file(&store->log, store->place.path, contents, header);
     if (status == BPCN_OK)
-        status = recover(&store->log);
+        status = open_recovered(&store->log);
     if (status == BPCN_OK)
         place_clean(ops, &store->place);
     return status;
@@ -360,7 +531,7 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     *contents = (struct contents){.count = 0};
     *opened = NULL;
     if (store == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     store->log.file = (struct file){ops, -1};
     store->log.path = store->place.path;
     store->read_only = options->read_only;
@@ -391,7 +562,7 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
 void store_info(const struct store *store, const struct contents *contents, bpcn_file_info *info)
 {
     struct header header;
-    state_header(contents, store->generation, &header);
+    snapshot_describe(contents, store->generation, &header);
     header.version = store->log.version;
     header.snapshot = store->log.start;
     fill_info(&header, store->log.end, &store->log, store->asked, info);

@@ -45,7 +45,7 @@ bpcn_status store_load(const struct file_ops *ops, const char *path, struct cont
 bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path);
 bpcn_status store_inspect(const struct file_ops *ops, const char *path, bpcn_file_info *info, bpcn_options *options);
 /* Saves what is intact of the file `from` to a new one. */
-bpcn_status store_salvage(const struct file_ops *ops, const char *from, const char *to, bpcn_recovery *report);
+bpcn_status store_recover(const struct file_ops *ops, const char *from, const char *to, bpcn_recovery *report);
 bpcn_status store_checkpoint(struct store *store, const struct contents *contents);
 bpcn_status store_sync(struct store *store);
 void store_info(const struct store *store, const struct contents *contents, bpcn_file_info *info);

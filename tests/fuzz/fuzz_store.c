@@ -6,13 +6,10 @@
  */
 #include "../store_image.h"
 
-#include "log_record.h"
-#include "handle.h"
-#include "seal.h"
-#include "store_bytes.h"
-#include "store_crc.h"
-#include "store_format.h"
-#include "store_state.h"
+#include "log.h"
+#include "transaction.h"
+#include "format.h"
+#include "snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +30,7 @@ static uint32_t sum_of(const bpcn_memory *memory)
     static unsigned char block[BLOCK_BYTES];
     struct header header;
     uint32_t sum = 0;
-    state_header(&memory->contents, 0, &header);
+    snapshot_describe(&memory->contents, 0, &header);
     for (uint64_t i = 0; i < section_count(&header); i++) {
         struct section s;
         section_describe(&header, i, &s);
@@ -82,7 +79,7 @@ static void use(const uint8_t *data, size_t size, uint32_t loaded, uint32_t vers
 static void recover(const struct file_ops *ops)
 {
     bpcn_recovery report = {.size = sizeof report};
-    bpcn_status status = store_salvage(ops, "image", "image.bpcn-new", &report);
+    bpcn_status status = store_recover(ops, "image", "image.bpcn-new", &report);
     require(status == BPCN_IO || status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT);
 }
 
@@ -97,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require((memory != NULL) == (status == BPCN_OK));
     if (status != BPCN_OK)
         return 0;
-    require(state_check(&memory->contents) == BPCN_OK && info.file_bytes == size);
+    require(snapshot_check(&memory->contents) == BPCN_OK && info.file_bytes == size);
     uint32_t sum = sum_of(memory);
     bpcn_memory_free(memory);
     use(data, size, sum, info.version);

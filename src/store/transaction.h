@@ -1,10 +1,9 @@
-/* What is behind the public handle, and the way of every change. */
-#ifndef BPCN_HANDLE_H
-#define BPCN_HANDLE_H
+/* What is behind the public handle, and the one way in which a memory changes: changes are logged, then made. */
+#ifndef BPCN_TRANSACTION_H
+#define BPCN_TRANSACTION_H
 
 #include "contents.h"
 #include "shard.h"
-#include "editing.h"
 #include "store.h"
 
 struct bpcn_memory {
@@ -33,20 +32,20 @@ bpcn_status out_of_memory(void);
 
 /* ---- a call that may change a memory: begun, its changes logged and made one by one, ended */
 
-struct edit {
+struct transaction {
     bpcn_memory *memory;
     struct team *team;
-    struct editing editing;
+    struct writers writers;
 };
 
 /* After a failure there is nothing to end. */
-bpcn_status edit_begin(struct edit *edit, bpcn_memory *memory, enum change_kind kind);
+bpcn_status transaction_begin(struct transaction *transaction, bpcn_memory *memory, enum change_kind kind);
 
 /* Logs the change if the memory lives in a file, then makes it. */
-bpcn_status edit_make(struct edit *edit, const struct change *change);
+bpcn_status transaction_apply(struct transaction *transaction, const struct change *change);
 
 /* The call came to `status`; *lost (may be NULL): rows that were taken back, see store_finish. */
-bpcn_status edit_end(struct edit *edit, bpcn_status status, size_t *lost);
+bpcn_status transaction_end(struct transaction *transaction, bpcn_status status, size_t *lost);
 
 /* ---- the file's functions with a table of operations, so that tests can let them fail; structs in our layout */
 

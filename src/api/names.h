@@ -1,8 +1,8 @@
 /* Names of rows, between callers and what a memory keeps. */
-#ifndef BPCN_NAMING_H
-#define BPCN_NAMING_H
+#ifndef BPCN_NAMES_H
+#define BPCN_NAMES_H
 
-#include "handle.h"
+#include "transaction.h"
 
 /* Whether the n names, where there are any, can be names. */
 bpcn_status check_names(const char *const *names, size_t n);

@@ -1,24 +1,24 @@
 /* Structs of other versions: one check, one way in, one way out. */
-#include "sized.h"
+#include "abi.h"
 
 #include "error.h"
 
 #include <string.h>
 
 /* The last field of the first release says where `first` ends; later fields change `ours` alone. */
-const struct sized sized_options = {"bpcn_options", offsetof(bpcn_options, reserved) + sizeof(int),
+const struct abi abi_options = {"bpcn_options", offsetof(bpcn_options, reserved) + sizeof(int),
                                     sizeof(bpcn_options)};
-const struct sized sized_read_options = {"bpcn_read_options", offsetof(bpcn_read_options, shards) + sizeof(size_t),
+const struct abi abi_read_options = {"bpcn_read_options", offsetof(bpcn_read_options, shards) + sizeof(size_t),
                                          sizeof(bpcn_read_options)};
-const struct sized sized_write_info = {"bpcn_write_info", offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
+const struct abi abi_write_info = {"bpcn_write_info", offsetof(bpcn_write_info, evaluations) + sizeof(uint64_t),
                                        sizeof(bpcn_write_info)};
-const struct sized sized_open_options = {
+const struct abi abi_open_options = {
     "bpcn_open_options", offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t), sizeof(bpcn_open_options)};
-const struct sized sized_stats = {"bpcn_stats", offsetof(bpcn_stats, open_shard) + sizeof(size_t), sizeof(bpcn_stats)};
-const struct sized sized_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dropped_bytes) + sizeof(uint64_t),
+const struct abi abi_stats = {"bpcn_stats", offsetof(bpcn_stats, open_shard) + sizeof(size_t), sizeof(bpcn_stats)};
+const struct abi abi_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dropped_bytes) + sizeof(uint64_t),
                                       sizeof(bpcn_file_info)};
 
-const struct sized sized_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lost_note) + sizeof(uint64_t),
+const struct abi abi_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lost_note) + sizeof(uint64_t),
                                      sizeof(bpcn_recovery)};
 
 /* Padding at the end would be taken for a field by a later library that has one there. */
@@ -49,33 +49,33 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-bpcn_status sized_check(const struct sized *kind, const void *theirs)
+bpcn_status abi_check(const struct abi *kind, const void *theirs)
 {
     if (theirs == NULL)
         return BPCN_OK;
     size_t size = size_of(theirs);
     if (size < kind->first || size > MOST)
-        return fail(BPCN_INVALID, "%s.size is %zu, but must be sizeof(%s)", kind->type, size, kind->type);
+        return bpcn_fail(BPCN_INVALID, "%s.size is %zu, but must be sizeof(%s)", kind->type, size, kind->type);
     return BPCN_OK;
 }
 
-bpcn_status sized_take(const struct sized *kind, const void *theirs, void *ours)
+bpcn_status abi_take(const struct abi *kind, const void *theirs, void *ours)
 {
     const unsigned char *bytes = theirs;
-    bpcn_status status = sized_check(kind, theirs);
+    bpcn_status status = abi_check(kind, theirs);
     if (status != BPCN_OK)
         return status;
     size_t size = size_of(theirs);
     for (size_t i = kind->ours; i < size; i++)
         if (bytes[i] != 0)
-            return fail(BPCN_INVALID, "byte %zu of the %s is set: version %s of the library has no such field", i,
+            return bpcn_fail(BPCN_INVALID, "byte %zu of the %s is set: version %s of the library has no such field", i,
                         kind->type, BPCN_VERSION);
     memcpy(ours, theirs, lesser(size, kind->ours));
     memcpy(ours, &kind->ours, sizeof kind->ours);
     return BPCN_OK;
 }
 
-void sized_give(const struct sized *kind, const void *ours, void *theirs, size_t size)
+void abi_give(const struct abi *kind, const void *ours, void *theirs, size_t size)
 {
     size_t copied = lesser(size, kind->ours);
     memcpy(theirs, ours, copied);

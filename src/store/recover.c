@@ -5,16 +5,14 @@
  */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "alloc.h"
-#include "editing.h"
-#include "shards.h"
+#include "contents.h"
 #include "error.h"
-#include "log_scan.h"
+#include "format.h"
+#include "log.h"
+#include "place.h"
+#include "shards.h"
+#include "snapshot.h"
 #include "store.h"
-#include "store_bytes.h"
-#include "store_crc.h"
-#include "store_replace.h"
-#include "store_snapshot.h"
-#include "store_state.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +22,7 @@
 
 enum { LEAST_SHARE = 64 }; /* of the snapshot, that must be there for anything to be recovered */
 
-struct salvage {
+struct recovery {
     struct log log; /* `records`: the number of the record that should be next */
     uint64_t length;
     struct header header;
@@ -41,8 +39,8 @@ struct salvage {
     int deletes_are_wrong; /* they would have to be */
 };
 
-static void say(struct salvage *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct salvage *s, const char *format, ...)
+static void recover_say(struct recovery *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void recover_say(struct recovery *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -54,7 +52,7 @@ static void say(struct salvage *s, const char *format, ...)
 /* ---- the header, the seal and the snapshot */
 
 /* Puts one wrong bit of the header right, if that is all that is wrong with it. */
-static void mend_header(struct salvage *s, unsigned char *bytes)
+static void recover_mend_header(struct recovery *s, unsigned char *bytes)
 {
     uint32_t sum = crc32c(0, bytes, HEADER_BYTES - 4), kept = get32(bytes + HEADER_BYTES - 4), wrong = sum ^ kept;
     if (wrong == 0)
@@ -66,39 +64,39 @@ static void mend_header(struct salvage *s, unsigned char *bytes)
         put32(bytes + HEADER_BYTES - 4, sum);
     else
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-    say(s, "the header had one wrong bit, which was put right");
+    recover_say(s, "the header had one wrong bit, which was put right");
 }
 
-static bpcn_status read_header(struct salvage *s)
+static bpcn_status recover_header(struct recovery *s)
 {
     unsigned char bytes[HEADER_BYTES];
     size_t got;
     if (file_read(&s->log.file, bytes, sizeof bytes, 0, &got) != 0)
-        return fail_io("read", s->log.path);
+        return file_fail("read", s->log.path);
     if (got == sizeof bytes)
-        mend_header(s, bytes);
+        recover_mend_header(s, bytes);
     bpcn_status status = header_decode(bytes, got, UINT64_MAX / 4, &s->header);
     if (status != BPCN_OK)
         return status;
     if (s->header.snapshot / LEAST_SHARE > s->length) /* the header alone must not make us take what it promises */
-        return fail(BPCN_CORRUPT, "the file is cut short: of the %llu bytes of its snapshot not even a %dth is there",
+        return bpcn_fail(BPCN_CORRUPT, "the file is cut short: of the %llu bytes of its snapshot not even a %dth is there",
                     (unsigned long long)s->header.snapshot, LEAST_SHARE);
     s->log.version = s->header.version;
     s->log.salt = s->header.salt;
     if (snapshot_seal(&s->log.file, s->log.path, &s->header, &s->log.seal) != BPCN_OK) {
-        say(s, "%s", bpcn_error());
+        recover_say(s, "%s", bpcn_error());
         s->log.seal = (struct seal){.open = 1};
     } else if (s->log.seal.doubtful) {
-        say(s, "one of the two seals is damaged, or a crash tore it");
+        recover_say(s, "one of the two seals is damaged, or a crash tore it");
     }
     return BPCN_OK;
 }
 
 static void lose_section(void *user, const struct section *section)
 {
-    struct salvage *s = user;
+    struct recovery *s = user;
     if (section->offset < s->length)
-        say(s, "%s", bpcn_error());
+        recover_say(s, "%s", bpcn_error());
     else
         s->beyond++;
     if (section->tag == SECTION_NOTE)
@@ -114,7 +112,7 @@ static void lose_section(void *user, const struct section *section)
 }
 
 /* Shards that are lost one after the other are told together: a few bytes may promise many. */
-static void tell_lost_shards(struct salvage *s)
+static void tell_lost_shards(struct recovery *s)
 {
     const struct contents *c = &s->contents;
     for (size_t k = 0, next; k < s->header.shards; k = next) {
@@ -122,9 +120,9 @@ static void tell_lost_shards(struct salvage *s)
         for (next = k; next < s->header.shards && s->bad[next]; next++)
             rows += c->rows[next];
         if (next == k + 1)
-            say(s, "shard %zu is lost, with %" PRIu64 " rows", k, rows);
+            recover_say(s, "shard %zu is lost, with %" PRIu64 " rows", k, rows);
         else if (next > k)
-            say(s, "shards %zu to %zu are lost, with %" PRIu64 " rows", k, next - 1, rows);
+            recover_say(s, "shards %zu to %zu are lost, with %" PRIu64 " rows", k, next - 1, rows);
         next += next == k;
     }
 }
@@ -145,23 +143,23 @@ static void guess_counts(struct contents *c)
 /* Shard k begins, empty, in the place of a lost one or as the next. */
 static bpcn_status begin_empty(struct contents *c, size_t k)
 {
-    bpcn_options options = shard_options(&c->options, k);
+    bpcn_options options = contents_shard_options(&c->options, k);
     struct model *model = shard_prior(&options);
     if (model == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (k == 0 && !has_shards(&c->options))
         c->writes = c->forgets = c->deletes = 0; /* they are its own */
     contents_begin(c, k, model);
     return BPCN_OK;
 }
 
-static bpcn_status read_snapshot(struct salvage *s)
+static bpcn_status recover_snapshot(struct recovery *s)
 {
     struct contents *c = &s->contents;
     s->bad = alloc_zeroed(s->header.shards, 1);
     if (s->bad == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    bpcn_status status = snapshot_salvage(&s->log.file, s->log.path, &s->header, c, lose_section, s);
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = snapshot_recover(&s->log.file, s->log.path, &s->header, c, lose_section, s);
     if (status == BPCN_OK && s->report.lost_note)
         contents_keep_note(c, NULL, 0);
     if (status == BPCN_OK && s->bad_counts)
@@ -171,7 +169,7 @@ static bpcn_status read_snapshot(struct salvage *s)
     if (s->bad_names)
         c->names.count = 0;
     if (s->beyond > 0)
-        say(s, "the file ends at byte %" PRIu64 ": %" PRIu64 " section%s of its snapshot %s behind that", s->length,
+        recover_say(s, "the file ends at byte %" PRIu64 ": %" PRIu64 " section%s of its snapshot %s behind that", s->length,
             s->beyond, s->beyond == 1 ? "" : "s", s->beyond == 1 ? "was" : "were");
     s->report.shards = s->header.shards;
     if (status == BPCN_OK)
@@ -197,12 +195,12 @@ static bpcn_status make_room(struct contents *c, struct change *change)
     return status;
 }
 
-static bpcn_status repeat(struct salvage *s, struct editing *editing, const struct record *record,
+static bpcn_status recover_record(struct recovery *s, struct writers *writers, const struct record *record,
                           unsigned char *payload)
 {
     struct change change;
     const char *what;
-    int wrong = change_decode(s->contents.shard[0], record, payload, &change, &what) != BPCN_OK;
+    int wrong = log_change_decode(s->contents.shard[0], record, payload, &change, &what) != BPCN_OK;
     if (!wrong && change.known != NULL && s->log.version < VERSION_HOLES)
         what = "its row has holes, which the file's version does not know";
     if (!wrong && change.surprise != NULL && s->contents.options.surprises == 0)
@@ -212,29 +210,29 @@ static bpcn_status repeat(struct salvage *s, struct editing *editing, const stru
     wrong |= what != NULL;
     if (wrong ||
         (change.kind == CHANGE_DELETE && (change.shard >= s->contents.count || (s->gap && s->without_deletes)))) {
-        say(s, "record %" PRIu64 " of the log (at byte %" PRIu64 ") is left out: %s", record->sequence, record->offset,
+        recover_say(s, "record %" PRIu64 " of the log (at byte %" PRIu64 ") is left out: %s", record->sequence, record->offset,
             wrong ? what : "it is a delete, and what it takes back may be missing");
         s->report.lost_records++;
         s->gap = 1;
         return BPCN_OK;
     }
     bpcn_status status = make_room(&s->contents, &change);
-    if (status == BPCN_OK && log_repeat(editing, &change) != BPCN_OK)
-        status = fail(BPCN_NO_MEMORY, "out of memory");
+    if (status == BPCN_OK && log_repeat(writers, &change) != BPCN_OK)
+        status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (status != BPCN_OK)
         return status;
     s->report.records++;
     s->report.rows += change.kind == CHANGE_WRITE ? change.rows : 0;
     s->deletes_are_wrong |=
-        change.kind == CHANGE_DELETE && s->gap && state_check_shard(&s->contents, change.shard) != BPCN_OK;
+        change.kind == CHANGE_DELETE && s->gap && snapshot_check_shard(&s->contents, change.shard) != BPCN_OK;
     return BPCN_OK;
 }
 
 /* Records up to number `next` are missing, in the bytes from `from` on. */
-static void lose_records(struct salvage *s, uint64_t next, uint64_t from, uint64_t to)
+static void lose_records(struct recovery *s, uint64_t next, uint64_t from, uint64_t to)
 {
     if (next > s->log.records) {
-        say(s,
+        recover_say(s,
             "%" PRIu64 " record%s of the log from number %" PRIu64 " on (bytes %" PRIu64 " to %" PRIu64 "), "
             "after %" PRIu64 " rows, %s lost",
             next - s->log.records, next - s->log.records == 1 ? "" : "s", s->log.records, from, to, s->contents.writes,
@@ -251,28 +249,28 @@ static int stop_at(void *user, const struct record *record)
 }
 
 /* The next whole record from log->end on, or the file's end. */
-static bpcn_status find_record(struct salvage *s, struct record *record, unsigned char **payload, enum found *found)
+static bpcn_status find_record(struct recovery *s, struct record *record, unsigned char **payload, enum found *found)
 {
-    bpcn_status status = scan_record(&s->log, s->length, record, payload, found);
+    bpcn_status status = log_scan_record(&s->log, s->length, record, payload, found);
     while (status != BPCN_NO_MEMORY && status != BPCN_IO && *found == FOUND_NONE && s->log.end < s->length) {
         uint64_t next = s->length;
         free(*payload);
         *payload = NULL;
-        status = scan_headers(&s->log, s->length, s->log.end + 8, stop_at, &next);
+        status = log_scan_headers(&s->log, s->length, s->log.end + 8, stop_at, &next);
         s->log.end = next;
         if (status == BPCN_OK && next < s->length)
-            status = scan_record(&s->log, s->length, record, payload, found);
+            status = log_scan_record(&s->log, s->length, record, payload, found);
     }
     return *found == FOUND_NONE && status == BPCN_CORRUPT ? BPCN_OK : status;
 }
 
-static bpcn_status read_log(struct salvage *s)
+static bpcn_status recover_log(struct recovery *s)
 {
-    struct editing editing;
+    struct writers writers;
     bpcn_status status = BPCN_OK;
     uint64_t from = s->log.end = s->header.snapshot;
-    if (editing_create(&editing, &s->contents, NULL, NULL, 1) != 0)
-        status = fail(BPCN_NO_MEMORY, "out of memory");
+    if (writers_create(&writers, &s->contents, NULL, NULL, 1) != 0)
+        status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     while (status == BPCN_OK && !s->deletes_are_wrong && s->log.end < s->length) {
         struct record record;
         unsigned char *payload = NULL;
@@ -281,17 +279,17 @@ static bpcn_status read_log(struct salvage *s)
         if (status == BPCN_OK && found != FOUND_NONE && record.sequence >= s->log.records) {
             lose_records(s, record.sequence, from, s->log.end);
             if (found == FOUND_FLIPPED)
-                say(s, "record %" PRIu64 " of the log (at byte %" PRIu64 ") had one wrong bit, which was put right",
+                recover_say(s, "record %" PRIu64 " of the log (at byte %" PRIu64 ") had one wrong bit, which was put right",
                     record.sequence, record.offset);
             s->report.mended += found == FOUND_FLIPPED;
             s->log.records = record.sequence + 1;
-            status = repeat(s, &editing, &record, payload);
+            status = recover_record(s, &writers, &record, payload);
         }
         if (found != FOUND_NONE)
             from = s->log.end += RECORD_BYTES + record.bytes + RECORD_END_BYTES;
         free(payload);
     }
-    editing_free(&editing);
+    writers_free(&writers);
     if (status == BPCN_OK && !s->log.seal.open)
         lose_records(s, s->log.seal.records, from, s->log.seal.length);
     else if (status == BPCN_OK && from < s->length)
@@ -301,7 +299,7 @@ static bpcn_status read_log(struct salvage *s)
 
 /* ---- all of it */
 
-static void clear(struct salvage *s)
+static void recover_clear(struct recovery *s)
 {
     contents_free(&s->contents);
     free(s->bad);
@@ -310,28 +308,28 @@ static void clear(struct salvage *s)
 }
 
 /* Reads the file; *s->words is open. */
-static bpcn_status read_damaged(struct salvage *s, const struct file_ops *ops, const char *path)
+static bpcn_status read_damaged(struct recovery *s, const struct file_ops *ops, const char *path)
 {
     struct file_status is;
     s->log.path = path;
     if (file_open(&s->log.file, ops, path, O_RDONLY | O_NONBLOCK, 0) != 0)
-        return fail_io("open", path);
+        return file_fail("open", path);
     if (ops->status(ops->context, s->log.file.fd, &is) != 0)
-        return fail_io("find", path);
+        return file_fail("find", path);
     if (!is.regular)
-        return fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
+        return bpcn_fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
     s->length = is.length;
     s->log.buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
     if (s->log.buffer == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
-    bpcn_status status = read_header(s);
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = recover_header(s);
     if (status == BPCN_OK)
-        status = read_snapshot(s);
-    return status == BPCN_OK ? read_log(s) : status;
+        status = recover_snapshot(s);
+    return status == BPCN_OK ? recover_log(s) : status;
 }
 
 /* A new file with the contents. */
-static bpcn_status save_new(const struct file_ops *ops, const char *path, const struct salvage *s)
+static bpcn_status save_new(const struct file_ops *ops, const char *path, const struct recovery *s)
 {
     struct place place;
     struct header header;
@@ -344,7 +342,7 @@ static bpcn_status save_new(const struct file_ops *ops, const char *path, const 
     return status;
 }
 
-static void tell(const bpcn_recovery *report, char *words)
+static void recover_tell(const bpcn_recovery *report, char *words)
 {
     for (char *line = words, *end; report->tell != NULL && (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
@@ -353,39 +351,39 @@ static void tell(const bpcn_recovery *report, char *words)
 }
 
 /* One pass over the damaged file, to the new one. */
-static bpcn_status salvage(const struct file_ops *ops, const char *from, const char *to, int without_deletes,
+static bpcn_status recover_pass(const struct file_ops *ops, const char *from, const char *to, int without_deletes,
                            bpcn_recovery *report, int *again)
 {
     char *words = NULL;
     size_t bytes;
-    struct salvage s = {.log.file = {ops, -1}, .report = *report, .without_deletes = without_deletes};
+    struct recovery s = {.log.file = {ops, -1}, .report = *report, .without_deletes = without_deletes};
     s.words = open_memstream(&words, &bytes);
     if (s.words == NULL)
-        return fail(BPCN_NO_MEMORY, "out of memory");
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     bpcn_status status = read_damaged(&s, ops, from);
-    *again = status == BPCN_OK && (s.deletes_are_wrong || state_check(&s.contents) != BPCN_OK) && !without_deletes;
+    *again = status == BPCN_OK && (s.deletes_are_wrong || snapshot_check(&s.contents) != BPCN_OK) && !without_deletes;
     if (status == BPCN_OK && !*again)
-        status = state_check(&s.contents);
+        status = snapshot_check(&s.contents);
     if (fclose(s.words) != 0 && status == BPCN_OK)
-        status = fail(BPCN_NO_MEMORY, "out of memory");
+        status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (status == BPCN_OK && !*again)
         status = save_new(ops, to, &s);
     if (status == BPCN_OK && !*again) {
         s.report.writes = s.contents.writes;
         *report = s.report;
-        tell(report, words);
+        recover_tell(report, words);
     }
-    clear(&s);
+    recover_clear(&s);
     free(words);
     return status;
 }
 
-bpcn_status store_salvage(const struct file_ops *ops, const char *from, const char *to, bpcn_recovery *report)
+bpcn_status store_recover(const struct file_ops *ops, const char *from, const char *to, bpcn_recovery *report)
 {
     int again;
     struct file_status is;
     if (ops->find(ops->context, to, &is) == 0)
-        return fail(BPCN_INVALID, "%s is there already: what is recovered goes to a new file", to);
-    bpcn_status status = salvage(ops, from, to, 0, report, &again);
-    return status == BPCN_OK && again ? salvage(ops, from, to, 1, report, &again) : status;
+        return bpcn_fail(BPCN_INVALID, "%s is there already: what is recovered goes to a new file", to);
+    bpcn_status status = recover_pass(ops, from, to, 0, report, &again);
+    return status == BPCN_OK && again ? recover_pass(ops, from, to, 1, report, &again) : status;
 }

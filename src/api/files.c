@@ -1,9 +1,9 @@
 /* The public functions of the memory file: arguments checked, then store.c. */
-#include "handle.h"
-
 #include "checks.h"
 #include "error.h"
-#include "sized.h"
+#include "abi.h"
+#include "store.h"
+#include "transaction.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 static bpcn_status check_result(bpcn_memory **memory)
 {
     if (memory == NULL)
-        return fail(BPCN_INVALID, "the pointer for the memory is NULL");
+        return bpcn_fail(BPCN_INVALID, "the pointer for the memory is NULL");
     *memory = NULL;
     return BPCN_OK;
 }
@@ -20,22 +20,22 @@ static bpcn_status check_in_file(const bpcn_memory *memory)
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && memory->store == NULL)
-        return fail(BPCN_INVALID, "the memory does not live in a file");
+        return bpcn_fail(BPCN_INVALID, "the memory does not live in a file");
     return status;
 }
 
 static bpcn_status check_open_options(const bpcn_open_options *given, bpcn_open_options *options)
 {
     bpcn_open_options_default(options, sizeof *options);
-    bpcn_status status = given != NULL ? sized_take(&sized_open_options, given, options) : BPCN_OK;
+    bpcn_status status = given != NULL ? abi_take(&abi_open_options, given, options) : BPCN_OK;
     if (status != BPCN_OK)
         return status;
     if (options->read_only && options->create != NULL)
-        return fail(BPCN_INVALID, "a memory cannot be created and read-only");
+        return bpcn_fail(BPCN_INVALID, "a memory cannot be created and read-only");
     if ((unsigned)options->sync > BPCN_SYNC_MANUAL)
-        return fail(BPCN_INVALID, "sync %d does not exist", (int)options->sync);
+        return bpcn_fail(BPCN_INVALID, "sync %d does not exist", (int)options->sync);
     if (options->threads < 0 || options->threads > 1024)
-        return fail(BPCN_INVALID, "threads is %d, but must be 0 to 1024", options->threads);
+        return bpcn_fail(BPCN_INVALID, "threads is %d, but must be 0 to 1024", options->threads);
     return BPCN_OK;
 }
 
@@ -108,11 +108,11 @@ bpcn_status bpcn_memory_get_file(const bpcn_memory *memory, bpcn_file_info *info
     if (status == BPCN_OK)
         status = check_pointer(info, "info");
     if (status == BPCN_OK)
-        status = sized_check(&sized_file_info, info);
+        status = abi_check(&abi_file_info, info);
     if (status != BPCN_OK)
         return status;
     store_info(memory->store, &memory->contents, &full);
-    sized_give(&sized_file_info, &full, info, info->size);
+    abi_give(&abi_file_info, &full, info, info->size);
     return BPCN_OK;
 }
 
@@ -120,17 +120,17 @@ static bpcn_status check_about(const char *path, const bpcn_file_info *info, con
 {
     bpcn_status status = check_pointer(path, "the path");
     if (status == BPCN_OK)
-        status = sized_check(&sized_file_info, info);
-    return status == BPCN_OK ? sized_check(&sized_options, options) : status;
+        status = abi_check(&abi_file_info, info);
+    return status == BPCN_OK ? abi_check(&abi_options, options) : status;
 }
 
 static void give_about(const bpcn_file_info *ours, const bpcn_options *our_options, bpcn_file_info *info,
                        bpcn_options *options)
 {
     if (info != NULL)
-        sized_give(&sized_file_info, ours, info, info->size);
+        abi_give(&abi_file_info, ours, info, info->size);
     if (options != NULL)
-        sized_give(&sized_options, our_options, options, options->size);
+        abi_give(&abi_options, our_options, options, options->size);
 }
 
 bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info, bpcn_options *options)
@@ -165,16 +165,16 @@ bpcn_status bpcn_file_recover(const char *from, const char *to, bpcn_recovery *r
     if (status == BPCN_OK)
         status = check_pointer(to, "the path of the new file");
     if (status == BPCN_OK)
-        status = sized_check(&sized_recovery, report);
+        status = abi_check(&abi_recovery, report);
     if (status != BPCN_OK)
         return status;
     if (report != NULL) {
         full.tell = report->tell;
         full.user = report->user;
     }
-    status = store_salvage(&file_posix, from, to, &full);
+    status = store_recover(&file_posix, from, to, &full);
     if (report != NULL)
-        sized_give(&sized_recovery, &full, report, report->size);
+        abi_give(&abi_recovery, &full, report, report->size);
     return status;
 }
 
@@ -182,17 +182,17 @@ bpcn_status bpcn_memory_set_note(bpcn_memory *memory, const void *note, size_t b
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && bytes > BPCN_MAX_NOTE)
-        return fail(BPCN_INVALID, "a note of %zu bytes is too long, at most %d are possible", bytes, BPCN_MAX_NOTE);
+        return bpcn_fail(BPCN_INVALID, "a note of %zu bytes is too long, at most %d are possible", bytes, BPCN_MAX_NOTE);
     if (status == BPCN_OK && bytes > 0 && note == NULL)
-        return fail(BPCN_INVALID, "the note is NULL");
+        return bpcn_fail(BPCN_INVALID, "the note is NULL");
     if (status != BPCN_OK)
         return status;
-    struct edit edit;
-    status = edit_begin(&edit, memory, CHANGE_NOTE);
+    struct transaction transaction;
+    status = transaction_begin(&transaction, memory, CHANGE_NOTE);
     if (status != BPCN_OK)
         return status;
-    status = edit_make(&edit, &(struct change){.kind = CHANGE_NOTE, .note = note, .note_bytes = bytes});
-    status = edit_end(&edit, status, NULL);
+    status = transaction_apply(&transaction, &(struct change){.kind = CHANGE_NOTE, .note = note, .note_bytes = bytes});
+    status = transaction_end(&transaction, status, NULL);
     return status == BPCN_NO_MEMORY ? out_of_memory() : status;
 }
 
@@ -200,7 +200,7 @@ bpcn_status bpcn_memory_get_note(const bpcn_memory *memory, void *note, size_t r
 {
     bpcn_status status = check_memory(memory);
     if (status == BPCN_OK && (bytes == NULL || (note == NULL && room > 0)))
-        return fail(BPCN_INVALID, "the pointer for the note or for its length is NULL");
+        return bpcn_fail(BPCN_INVALID, "the pointer for the note or for its length is NULL");
     if (status != BPCN_OK)
         return status;
     *bytes = memory->contents.note_bytes;

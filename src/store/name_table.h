@@ -3,8 +3,8 @@
  * (docs/MODEL.md, "Names"), and what the row is had again from when it is to be deleted by its name: the code of layer 1
  * that it was written with, or the row itself where that is shorter. Kept as the bytes that a file has.
  */
-#ifndef BPCN_NAMES_H
-#define BPCN_NAMES_H
+#ifndef BPCN_NAME_TABLE_H
+#define BPCN_NAME_TABLE_H
 
 #include "bayespcn.h"
 
@@ -21,7 +21,7 @@ struct sketched {
     float sketch[SKETCH];
     uint32_t sum; /* of its entries, rounded to 1 / 4093 */
 };
-struct sketched sketch_of(const void *x, size_t size, size_t dim);
+struct sketched sketch_row(const void *x, size_t size, size_t dim);
 
 /* What is kept of one row. */
 struct named {

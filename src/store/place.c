@@ -5,11 +5,10 @@
  * makes a file where there was none holds the lock of the temporary file meanwhile.
  */
 #define _XOPEN_SOURCE 700 /* realpath */
-#include "store_replace.h"
+#include "place.h"
 
 #include "error.h"
-#include "store_snapshot.h"
-#include "store_state.h"
+#include "snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ATTEMPTS = 100 }; /* each fails only because another process just replaced the file */
+enum { MOST_LOCKS = 100 }; /* each fails only because another process just replaced the file */
 
-static const char suffix[] = ".bpcn-new";
+static const char temporary_suffix[] = ".bpcn-new";
 
 bpcn_status place_find(const char *path, struct place *place)
 {
@@ -28,11 +27,11 @@ bpcn_status place_find(const char *path, struct place *place)
     const char *found = realpath(path, real) != NULL ? real : path;
     const char *slash = strrchr(found, '/');
     size_t length = strlen(found), folder = slash == NULL ? 0 : (size_t)(slash - found);
-    if (length == 0 || length + sizeof suffix > PLACE_BYTES)
-        return fail(BPCN_INVALID, "the path is empty or too long");
+    if (length == 0 || length + sizeof temporary_suffix > PLACE_BYTES)
+        return bpcn_fail(BPCN_INVALID, "the path is empty or too long");
     memcpy(place->path, found, length + 1);
     memcpy(place->temporary, found, length);
-    memcpy(place->temporary + length, suffix, sizeof suffix);
+    memcpy(place->temporary + length, temporary_suffix, sizeof temporary_suffix);
     memcpy(place->folder, found, folder);
     place->folder[folder] = '\0';
     if (folder == 0)
@@ -40,9 +39,9 @@ bpcn_status place_find(const char *path, struct place *place)
     return BPCN_OK;
 }
 
-static bpcn_status busy(const struct place *place)
+static bpcn_status place_busy(const struct place *place)
 {
-    return fail(BPCN_BUSY, "%s is open for writing elsewhere", place->path);
+    return bpcn_fail(BPCN_BUSY, "%s is open for writing elsewhere", place->path);
 }
 
 /* Locks an open file; *settled is 0 when it is no longer the one at `path`. */
@@ -50,10 +49,10 @@ static bpcn_status lock_at(const struct place *place, const char *path, const st
 {
     *settled = 0;
     if (file_lock(file) != 0)
-        return errno == EWOULDBLOCK ? busy(place) : fail_io("lock", path);
+        return errno == EWOULDBLOCK ? place_busy(place) : file_fail("lock", path);
     int here = file_is_at(file, path);
     if (here < 0)
-        return fail_io("find", path);
+        return file_fail("find", path);
     *settled = here;
     return BPCN_OK;
 }
@@ -62,10 +61,10 @@ bpcn_status place_lock(const struct file_ops *ops, const struct place *place, in
 {
     bpcn_status status = BPCN_OK;
     int settled = 0;
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MOST_LOCKS; attempt++) {
         /* O_NONBLOCK: opening a pipe must not wait; files do not care */
         if (file_open(file, ops, place->path, flags | O_NONBLOCK, 0) != 0)
-            return errno == ENOENT ? BPCN_OK : fail_io("open", place->path);
+            return errno == ENOENT ? BPCN_OK : file_fail("open", place->path);
         status = lock_at(place, place->path, file, &settled);
         if (status == BPCN_OK && settled)
             return BPCN_OK;
@@ -73,7 +72,7 @@ bpcn_status place_lock(const struct file_ops *ops, const struct place *place, in
         if (status != BPCN_OK)
             return status;
     }
-    return busy(place);
+    return place_busy(place);
 }
 
 /* Removes a temporary file that nobody is writing. */
@@ -83,15 +82,15 @@ static bpcn_status remove_stale(const struct file_ops *ops, const struct place *
     struct file_status is;
     int settled;
     if (file_open(&stale, ops, place->temporary, O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0) != 0)
-        return errno == ENOENT ? BPCN_OK : fail_io("open", place->temporary);
+        return errno == ENOENT ? BPCN_OK : file_fail("open", place->temporary);
     bpcn_status status = lock_at(place, place->temporary, &stale, &settled);
     if (status == BPCN_OK && settled) {
         if (ops->status(ops->context, stale.fd, &is) != 0)
-            status = fail_io("find", place->temporary);
+            status = file_fail("find", place->temporary);
         else if (!is.regular)
-            status = fail(BPCN_IO, "%s is in the way", place->temporary);
+            status = bpcn_fail(BPCN_IO, "%s is in the way", place->temporary);
         else if (ops->remove(ops->context, place->temporary) != 0)
-            status = fail_io("remove", place->temporary);
+            status = file_fail("remove", place->temporary);
     }
     file_close(&stale);
     return status;
@@ -106,20 +105,20 @@ void place_clean(const struct file_ops *ops, const struct place *place)
 static bpcn_status open_temporary(const struct file_ops *ops, const struct place *place, unsigned mode,
                                   struct file *file)
 {
-    for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < MOST_LOCKS; attempt++) {
         bpcn_status status;
         int settled = 0;
         if (file_open(file, ops, place->temporary, O_RDWR | O_CREAT | O_EXCL, mode) == 0)
             status = lock_at(place, place->temporary, file, &settled);
         else
-            status = errno == EEXIST ? remove_stale(ops, place) : fail_io("make", place->temporary);
+            status = errno == EEXIST ? remove_stale(ops, place) : file_fail("make", place->temporary);
         if (settled)
             return BPCN_OK;
         file_close(file);
         if (status != BPCN_OK)
             return status;
     }
-    return busy(place);
+    return place_busy(place);
 }
 
 /* Gives the new file the owner and the permissions of the old, as far as that is allowed; makes
@@ -130,11 +129,11 @@ static bpcn_status follow_old(const struct place *place, const struct file *old,
     const struct file_ops *ops = file->ops;
     if (old->fd < 0) {
         if (ops->find(ops->context, place->path, &is) == 0)
-            return busy(place);
-        return errno == ENOENT ? BPCN_OK : fail_io("find", place->path);
+            return place_busy(place);
+        return errno == ENOENT ? BPCN_OK : file_fail("find", place->path);
     }
     if (ops->status(ops->context, old->fd, &is) != 0)
-        return fail_io("find", place->path);
+        return file_fail("find", place->path);
     (void)ops->permit(ops->context, file->fd, &is);
     return BPCN_OK;
 }
@@ -151,14 +150,14 @@ bpcn_status place_replace(const struct place *place, const struct file *old, con
     if (status == BPCN_OK)
         status = snapshot_write(contents, generation, file, place->temporary, header);
     if (status == BPCN_OK && file_sync(file) != 0)
-        status = fail_io("sync", place->temporary);
+        status = file_fail("sync", place->temporary);
     if (status == BPCN_OK) {
         if (ops->rename(ops->context, place->temporary, place->path) != 0)
-            status = fail_io("rename", place->temporary);
+            status = file_fail("rename", place->temporary);
         *moved = status == BPCN_OK || file_is_at(file, place->path) != 0; /* unknown counts as moved */
     }
     if (status == BPCN_OK && file_sync_folder(ops, place->folder) != 0)
-        status = fail_io("sync", place->folder);
+        status = file_fail("sync", place->folder);
     if (status != BPCN_OK) {
         int reason = errno;
         if (!*moved)
@@ -178,9 +177,9 @@ bpcn_status place_explain(const struct file_ops *ops, const struct place *place,
     if (status != BPCN_NO_SPACE || (errno != ENOSPC && errno != EDQUOT) ||
         ops->room(ops->context, place->folder, &there) != 0)
         return status;
-    state_header(contents, 0, &header);
+    snapshot_describe(contents, 0, &header);
     header_encode(&header, bytes);
-    return fail(BPCN_NO_SPACE,
+    return bpcn_fail(BPCN_NO_SPACE,
                 "cannot %s %s: the disk is full. A new file of %llu bytes must fit beside the old one, and %llu bytes "
                 "are free",
                 what, place->path, (unsigned long long)header.snapshot, (unsigned long long)there);

@@ -1,18 +1,17 @@
 /* A room of fixed size for the latest names; sketches of rows and what they recognise. */
-#include "names.h"
+#include "name_table.h"
 
 #include "alloc.h"
+#include "format.h"
 #include "random.h"
-#include "store_bytes.h"
-#include "store_crc.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 /* Where the fields of a slot are. */
-enum { AT_NUMBER = NAME_ROOM, AT_SHARD = 72, AT_PARTICLE = 76, AT_SUM = 80, AT_SKETCH = 88, AT_KEPT = 216 };
-_Static_assert(AT_KEPT == AT_SKETCH + 4 * SKETCH, "the sketch fills its place");
+enum { NAME_AT_NUMBER = NAME_ROOM, NAME_AT_SHARD = 72, NAME_AT_PARTICLE = 76, NAME_AT_SUM = 80, NAME_AT_SKETCH = 88, NAME_AT_KEPT = 216 };
+_Static_assert(NAME_AT_KEPT == NAME_AT_SKETCH + 4 * SKETCH, "the sketch fills its place");
 
 static const uint32_t with_holes = UINT32_C(1) << 31; /* beside the particle */
 static const uint64_t most_number = UINT64_C(1) << 62;
@@ -21,19 +20,19 @@ static const double clearly = 2; /* times as far, in squares, is another row */
 /* ---- sketches */
 
 /* The bucket of entry j in the low bits, its sign in the highest. */
-static uint64_t place_of(uint64_t j)
+static uint64_t sketch_bucket(uint64_t j)
 {
     return random_scramble((j + 1) * RANDOM_SCRAMBLE_STEP);
 }
 
 /* Sums in a fixed order, without products: the same on every machine. */
-struct sketched sketch_of(const void *x, size_t size, size_t dim)
+struct sketched sketch_row(const void *x, size_t size, size_t dim)
 {
     struct sketched row = {.sum = 0};
     double sums[SKETCH] = {0};
     for (size_t j = 0; j < dim; j++) {
         double value = size == sizeof(float) ? (double)((const float *)x)[j] : ((const double *)x)[j];
-        uint64_t place = place_of(j);
+        uint64_t place = sketch_bucket(j);
         unsigned char rounded[8];
         sums[place % SKETCH] += place >> 63 ? value : -value;
         put64(rounded, (uint64_t)llrint(value * 4093));
@@ -45,7 +44,7 @@ struct sketched sketch_of(const void *x, size_t size, size_t dim)
 }
 
 /* An estimate of the mean square difference of two rows. */
-static double distance(const float *a, const float *b, size_t dim)
+static double sketch_distance(const float *a, const float *b, size_t dim)
 {
     double sum = 0;
     for (size_t i = 0; i < SKETCH; i++)
@@ -67,7 +66,7 @@ size_t name_kept(const bpcn_options *o)
 
 size_t name_bytes(const bpcn_options *o)
 {
-    return AT_KEPT + (4 * name_kept(o) + 7) / 8 * 8;
+    return NAME_AT_KEPT + (4 * name_kept(o) + 7) / 8 * 8;
 }
 
 int names_create(struct names *n, const bpcn_options *options)
@@ -103,21 +102,21 @@ int names_reserve(struct names *n, size_t count)
 
 static uint64_t number_of(const struct names *n, size_t i)
 {
-    return get64(n->slot + i * n->each + AT_NUMBER);
+    return get64(n->slot + i * n->each + NAME_AT_NUMBER);
 }
 
 struct named names_at(const struct names *n, size_t i)
 {
     const unsigned char *slot = n->slot + i * n->each;
-    uint32_t particle = get32(slot + AT_PARTICLE);
-    struct named row = {.number = get64(slot + AT_NUMBER),
-                        .shard = get32(slot + AT_SHARD),
+    uint32_t particle = get32(slot + NAME_AT_PARTICLE);
+    struct named row = {.number = get64(slot + NAME_AT_NUMBER),
+                        .shard = get32(slot + NAME_AT_SHARD),
                         .particle = particle & ~with_holes,
                         .holes = (particle & with_holes) != 0,
-                        .row.sum = get32(slot + AT_SUM),
-                        .kept = slot + AT_KEPT};
+                        .row.sum = get32(slot + NAME_AT_SUM),
+                        .kept = slot + NAME_AT_KEPT};
     memcpy(row.name, slot, NAME_ROOM);
-    get_reals(row.row.sketch, slot + AT_SKETCH, SKETCH, 4);
+    get_reals(row.row.sketch, slot + NAME_AT_SKETCH, SKETCH, 4);
     return row;
 }
 
@@ -141,15 +140,15 @@ void names_keep(struct names *n, const struct named *row, const void *values, si
     unsigned char *slot = n->slot + make_way(n, &number) * n->each;
     memset(slot, 0, n->each);
     memcpy(slot, row->name, NAME_ROOM);
-    put64(slot + AT_NUMBER, number);
-    put32(slot + AT_SHARD, (uint32_t)row->shard);
-    put32(slot + AT_PARTICLE, (uint32_t)row->particle | (row->holes ? with_holes : 0));
-    put32(slot + AT_SUM, row->row.sum);
-    put_reals(slot + AT_SKETCH, row->row.sketch, SKETCH, 4);
+    put64(slot + NAME_AT_NUMBER, number);
+    put32(slot + NAME_AT_SHARD, (uint32_t)row->shard);
+    put32(slot + NAME_AT_PARTICLE, (uint32_t)row->particle | (row->holes ? with_holes : 0));
+    put32(slot + NAME_AT_SUM, row->row.sum);
+    put_reals(slot + NAME_AT_SKETCH, row->row.sketch, SKETCH, 4);
     for (size_t j = 0; j < n->kept; j++) {
         double wide = size == sizeof(float) ? (double)((const float *)values)[j] : ((const double *)values)[j];
         float value = (float)fmax(-FLT_MAX, fmin(FLT_MAX, wide));
-        put_reals(slot + AT_KEPT + 4 * j, &value, 1, 4);
+        put_reals(slot + NAME_AT_KEPT + 4 * j, &value, 1, 4);
     }
 }
 
@@ -188,7 +187,7 @@ void names_drop(struct names *n, uint64_t number)
 void names_drop_shard(struct names *n, size_t shard)
 {
     for (size_t i = n->count; i-- > 0;)
-        if (get32(n->slot + i * n->each + AT_SHARD) == shard)
+        if (get32(n->slot + i * n->each + NAME_AT_SHARD) == shard)
             drop_slot(n, i);
 }
 
@@ -198,7 +197,7 @@ uint64_t names_recognise(const struct names *n, size_t shard, const struct sketc
     double nearest = INFINITY;
     for (size_t i = 0; i < n->count; i++) {
         struct named other = names_at(n, i);
-        double far = distance(row->sketch, other.row.sketch, dim);
+        double far = sketch_distance(row->sketch, other.row.sketch, dim);
         if (other.holes || other.shard != shard || far > tolerance || far > nearest ||
             (far == nearest && other.number < best.number))
             continue;
@@ -209,7 +208,7 @@ uint64_t names_recognise(const struct names *n, size_t shard, const struct sketc
         struct named other = names_at(n, i);
         if (!other.holes && other.shard == shard &&
             memcmp(other.row.sketch, best.row.sketch, sizeof best.row.sketch) != 0 &&
-            distance(row->sketch, other.row.sketch, dim) < clearly * nearest)
+            sketch_distance(row->sketch, other.row.sketch, dim) < clearly * nearest)
             return 0;
     }
     return best.number;
@@ -218,7 +217,7 @@ uint64_t names_recognise(const struct names *n, size_t shard, const struct sketc
 /* ---- soundness */
 
 /* Bytes of the UTF-8 character at p, which is followed by a zero somewhere: 0 if it is none, or a control character. */
-static size_t character(const unsigned char *p)
+static size_t utf8_character(const unsigned char *p)
 {
     size_t more = p[0] < 0x80 ? 0 : p[0] >> 5 == 6 ? 1 : p[0] >> 4 == 14 ? 2 : p[0] >> 3 == 30 ? 3 : 4;
     static const uint32_t least[] = {0x20, 0x80, 0x800, 0x10000};
@@ -240,7 +239,7 @@ int name_sound(const char *name)
     const unsigned char *p = (const unsigned char *)name;
     size_t length = strnlen(name, NAME_ROOM), at = 0, more = 1;
     while (at < length && length <= BPCN_MAX_NAME && more > 0)
-        at += more = character(p + at);
+        at += more = utf8_character(p + at);
     return length > 0 && length <= BPCN_MAX_NAME && more > 0;
 }
 
@@ -269,8 +268,8 @@ const char *named_wrong(const struct names *n, size_t i, size_t shards, size_t p
 {
     const unsigned char *slot = n->slot + i * n->each;
     struct named row = names_at(n, i);
-    size_t used = AT_KEPT + 4 * n->kept;
-    int padded = get32(slot + AT_SUM + 4) == 0;
+    size_t used = NAME_AT_KEPT + 4 * n->kept;
+    int padded = get32(slot + NAME_AT_SUM + 4) == 0;
     for (; used < n->each; used++)
         padded &= slot[used] == 0;
     if (!name_padded(row.name))
@@ -281,7 +280,7 @@ const char *named_wrong(const struct names *n, size_t i, size_t shards, size_t p
         return "its shard";
     if (row.particle >= particles)
         return "its particle";
-    if (!finite_reals(slot + AT_SKETCH, SKETCH) || !finite_reals(slot + AT_KEPT, n->kept))
+    if (!finite_reals(slot + NAME_AT_SKETCH, SKETCH) || !finite_reals(slot + NAME_AT_KEPT, n->kept))
         return "a number in it";
     return padded ? NULL : "its padding";
 }

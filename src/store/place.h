@@ -1,10 +1,10 @@
 /* Where a memory file is, who may write it, and how a new one takes its place. */
-#ifndef BPCN_STORE_REPLACE_H
-#define BPCN_STORE_REPLACE_H
+#ifndef BPCN_PLACE_H
+#define BPCN_PLACE_H
 
-#include "file.h"
 #include "contents.h"
-#include "store_format.h"
+#include "file.h"
+#include "format.h"
 
 enum { PLACE_BYTES = 4096 };
 

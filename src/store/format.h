@@ -1,11 +1,126 @@
 /*
- * The layout of a memory file: header, then sections in a fixed order, then the log. Everything
- * about the sections follows from the header; docs/FORMAT.md has the whole of it.
+ * The layout of a memory file: numbers as bytes, checksums, seals, the header, and the sections behind it. Everything
+ * about the sections follows from the header; docs/FORMAT.md has every byte.
  */
-#ifndef BPCN_STORE_FORMAT_H
-#define BPCN_STORE_FORMAT_H
+#ifndef BPCN_FORMAT_H
+#define BPCN_FORMAT_H
 
 #include "bayespcn.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- numbers as little-endian bytes, whatever the machine; compilers turn each into one move */
+
+static inline void put32(unsigned char *p, uint32_t x)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (unsigned char)(x >> 8 * i);
+}
+
+static inline void put64(unsigned char *p, uint64_t x)
+{
+    for (int i = 0; i < 8; i++)
+        p[i] = (unsigned char)(x >> 8 * i);
+}
+
+static inline uint32_t get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t get64(const unsigned char *p)
+{
+    return get32(p) | (uint64_t)get32(p + 4) << 32;
+}
+
+static inline void put_double(unsigned char *p, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    put64(p, bits);
+}
+
+static inline double get_double(const unsigned char *p)
+{
+    uint64_t bits = get64(p);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* n floats (size 4) or doubles (size 8), out to bytes and back; `in` and `out` may be the same. */
+static inline void put_reals(unsigned char *out, const void *in, size_t n, size_t size)
+{
+    const unsigned char *from = in;
+    for (size_t i = 0; size == 4 && i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + 4 * i, 4);
+        put32(out + 4 * i, bits);
+    }
+    for (size_t i = 0; size == 8 && i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, from + 8 * i, 8);
+        put64(out + 8 * i, bits);
+    }
+}
+
+static inline void get_reals(void *out, const unsigned char *in, size_t n, size_t size)
+{
+    unsigned char *to = out;
+    for (size_t i = 0; size == 4 && i < n; i++) {
+        uint32_t bits = get32(in + 4 * i);
+        memcpy(to + 4 * i, &bits, 4);
+    }
+    for (size_t i = 0; size == 8 && i < n; i++) {
+        uint64_t bits = get64(in + 8 * i);
+        memcpy(to + 8 * i, &bits, 8);
+    }
+}
+
+/* ---- checksums: CRC-32C (Castagnoli) */
+
+/* The checksum of bytes that follow others with checksum `crc`; start with 0. By the processor's
+   own instruction where there is one. */
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
+
+/* The same by a table, which the fast one is tested against. */
+uint32_t crc32c_plain(uint32_t crc, const void *bytes, size_t n);
+
+/* Which single bit of n bytes, flipped, changes their checksum by this difference (an exclusive or): its number from
+   the first byte's lowest on, or UINT64_MAX when there is none. */
+uint64_t crc32c_flipped(uint32_t difference, size_t n);
+
+/* ---- seals: two slots behind the header, written in turn */
+
+enum {
+    SEAL_BYTES = 512, /* of a slot: a sector of its own, so that a torn write of one spoils nothing else */
+    SEALS = 2,
+    FIRST_EPOCH = 2 /* of the seal that a file is made with */
+};
+
+struct seal {
+    uint64_t epoch;   /* how often a slot was written: slot epoch % SEALS is the one that counts */
+    int open;         /* 1: not closed; the fields below say nothing */
+    int doubtful;     /* the other slot is no seal: a crash tore it, or it was the newer one and is damaged */
+    uint64_t length;  /* of the file */
+    uint64_t records; /* of its log */
+    uint32_t sum;     /* over their checksums: see log_sum */
+};
+
+/* The slot of this seal. */
+void seal_encode(const struct seal *seal, uint32_t salt, unsigned char out[SEAL_BYTES]);
+uint64_t seal_offset(const struct seal *seal);
+
+/* Of a new file: closed at `length` with an empty log. */
+struct seal seal_first(uint64_t length);
+void seals_encode(const struct seal *first, uint32_t salt, unsigned char out[SEALS * SEAL_BYTES]);
+
+/* The seal that counts; -1 when neither slot is one. */
+int seals_decode(const unsigned char in[SEALS * SEAL_BYTES], uint32_t salt, struct seal *seal);
+
+/* ---- header and sections */
 
 #define STORE_MAGIC                                                                                                    \
     "\x89"                                                                                                             \
@@ -37,7 +152,7 @@ struct header {
 enum section_tag {
     SECTION_NOTE = 0x45544f4e,      /* "NOTE": bytes of the user */
     SECTION_SHARDS = 0x44524853,    /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
-    SECTION_SURPRISES = 0x50525553, /* "SURP": of each row SURPRISE_NUMBERS; only where they are kept */
+    SECTION_SURPRISES = 0x50525553, /* "SURP": of each row NOVELTY_NUMBERS; only where they are kept */
     SECTION_NAMES = 0x454d414e,     /* "NAME": of each row name_bytes; only where they are kept */
     SECTION_WEIGHTS = 0x54484757,   /* "WGHT": log weights [particles] */
     SECTION_TOP = 0x20504f54,       /* "TOP ": origin, variance, mean [width of the top] */

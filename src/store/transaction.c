@@ -1,5 +1,5 @@
 /* Handles, and the one way in which a memory changes. */
-#include "handle.h"
+#include "transaction.h"
 
 #include "alloc.h"
 #include "error.h"
@@ -8,7 +8,7 @@
 
 bpcn_status out_of_memory(void)
 {
-    return fail(BPCN_NO_MEMORY, "out of memory");
+    return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
 }
 
 static void unprepare(const struct contents *contents, struct prepared **prepared)
@@ -64,25 +64,25 @@ bpcn_status bpcn_memory_close(bpcn_memory *memory)
     return status;
 }
 
-bpcn_status edit_begin(struct edit *e, bpcn_memory *memory, enum change_kind kind)
+bpcn_status transaction_begin(struct transaction *e, bpcn_memory *memory, enum change_kind kind)
 {
     bpcn_status status = store_begin(memory->store, kind);
     if (status != BPCN_OK)
         return status;
     e->memory = memory;
     e->team = threads_borrow(memory->threads);
-    if (editing_create(&e->editing, &memory->contents, memory->prepared, e->team, 0) == 0)
+    if (writers_create(&e->writers, &memory->contents, memory->prepared, e->team, 0) == 0)
         return BPCN_OK;
-    editing_free(&e->editing);
+    writers_free(&e->writers);
     threads_return(e->team);
     return out_of_memory();
 }
 
-bpcn_status edit_make(struct edit *e, const struct change *change)
+bpcn_status transaction_apply(struct transaction *e, const struct change *change)
 {
     bpcn_memory *m = e->memory;
     struct contents copy = {.count = 0}; /* of the note, made first: what is in the log must not fail afterwards */
-    bpcn_status status = editing_ready(&e->editing, change);
+    bpcn_status status = writers_reserve(&e->writers, change);
     if (status == BPCN_OK && change->kind == CHANGE_NOTE &&
         contents_keep_note(&copy, change->note, change->note_bytes) != 0)
         status = BPCN_NO_MEMORY;
@@ -92,7 +92,7 @@ bpcn_status edit_make(struct edit *e, const struct change *change)
         free(copy.note);
         return status;
     }
-    editing_make(&e->editing, change);
+    writers_apply(&e->writers, change);
     if (change->kind == CHANGE_NOTE) {
         free(m->contents.note);
         m->contents.note = copy.note;
@@ -115,10 +115,10 @@ static void prepare_again(bpcn_memory *m)
     }
 }
 
-bpcn_status edit_end(struct edit *e, bpcn_status status, size_t *lost)
+bpcn_status transaction_end(struct transaction *e, bpcn_status status, size_t *lost)
 {
     bpcn_memory *m = e->memory;
-    editing_free(&e->editing);
+    writers_free(&e->writers);
     threads_return(e->team);
     struct model *const *before = m->contents.shard;
     status = store_finish(m->store, &m->contents, status, lost);

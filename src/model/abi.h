@@ -7,24 +7,24 @@
 
 #include "bayespcn.h"
 
-struct sized {
+struct abi {
     const char *type;
     size_t first; /* bytes of the first layout released: nobody has fewer */
     size_t ours;  /* bytes of the layout that this library knows */
 };
 
-extern const struct sized sized_options, sized_read_options, sized_write_info, sized_open_options, sized_stats,
-    sized_file_info, sized_recovery;
+extern const struct abi abi_options, abi_read_options, abi_write_info, abi_open_options, abi_stats,
+    abi_file_info, abi_recovery;
 
 /* Whether the size that the caller's struct says it has can be; NULL is fine. */
-bpcn_status sized_check(const struct sized *kind, const void *theirs);
+bpcn_status abi_check(const struct abi *kind, const void *theirs);
 
 /* Copies theirs over ours, which holds the defaults: they stay in the fields that an older caller does
    not have. Fields that only a newer library would know must be zero. */
-bpcn_status sized_take(const struct sized *kind, const void *theirs, void *ours);
+bpcn_status abi_take(const struct abi *kind, const void *theirs, void *ours);
 
 /* Copies ours into the `size` bytes that the caller has and sets its size. Fields that only a newer
    library would know become zero. */
-void sized_give(const struct sized *kind, const void *ours, void *theirs, size_t size);
+void abi_give(const struct abi *kind, const void *ours, void *theirs, size_t size);
 
 #endif

@@ -1,0 +1,341 @@
+/* Which shards a row is written to, read in and taken back from. */
+#include "routing.h"
+
+#include "alloc.h"
+#include "checks.h"
+#include "error.h"
+#include "shards.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DELETE_TRIES = 4 };             /* shards that a row is looked for in */
+static const double same_row = 1e-6; /* mean square difference of sketches up to which a row has the name of another */
+
+static struct table_view_row view_row_of(const struct transaction *transaction, const void *x, const unsigned char *known)
+{
+    return (struct table_view_row){x, real_size(transaction->memory->contents.shard[0]), known};
+}
+
+/* To this shard. */
+static bpcn_status route_row(struct transaction *transaction, const void *x, const unsigned char *known, size_t shard, int begin,
+                              struct change *change, bpcn_write_row *row)
+{
+    struct writer *writer = writers_of(&transaction->writers, shard, begin);
+    bpcn_status status = writer ? transaction->writers.core->find_write(writer, x, known, NULL, change, row) : BPCN_NO_MEMORY;
+    row->shard = change->shard = shard;
+    change->begin = begin;
+    return status;
+}
+
+/* ---- views: the changes of one shard in each, joined into one */
+
+static int join_begin(const struct contents *contents, struct routed *routed)
+{
+    const struct model *model = contents->shard[0];
+    size_t networks = contents->views.count * model->options.particles;
+    routed->codes = alloc_zeroed(networks * model->code_dim + 1, real_size(model));
+    routed->log_weights = alloc_zeroed(networks, sizeof *routed->log_weights);
+    return routed->codes != NULL && routed->log_weights != NULL ? 0 : -1;
+}
+
+static void join_view(const struct contents *contents, const struct change *one, size_t view, struct routed *routed)
+{
+    const struct model *model = contents->shard[0];
+    size_t particles = model->options.particles, bytes = particles * model->code_dim * real_size(model);
+    memcpy((unsigned char *)routed->codes + view * bytes, one->codes, bytes);
+    if (one->log_weights != NULL)
+        memcpy(routed->log_weights + view * particles, one->log_weights, particles * sizeof *one->log_weights);
+    routed->change = *one;
+    routed->change.shard = 0;
+    routed->change.codes = routed->codes;
+    routed->change.log_weights = one->log_weights != NULL ? routed->log_weights : NULL;
+}
+
+/* The report is of the first view, the energy the mean, and the evaluations are of all. The surprise is what
+   bpcn_memory_score would have said before. */
+static bpcn_status find_views(struct transaction *transaction, const void *x, const unsigned char *known, struct routed *routed,
+                              bpcn_write_row *row)
+{
+    const struct contents *contents = &transaction->memory->contents;
+    struct table_view_row where = view_row_of(transaction, x, known);
+    bpcn_status status = join_begin(contents, routed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
+        struct change change;
+        bpcn_write_row one;
+        status = route_row(transaction, x, known, table_views_shard(&contents->views, v, &where), 0, &change, &one);
+        if (status != BPCN_OK)
+            break;
+        join_view(contents, &change, v, routed);
+        double log_share = table_views_log_share(&contents->views, contents->rows[change.shard], contents->writes);
+        routed->surprise += (one.energy - log_share) / (double)contents->views.count;
+        if (v == 0) {
+            *row = one;
+            row->familiarity = 0; /* see average_answers */
+            row->verdict = BPCN_CANNOT_TELL;
+            continue;
+        }
+        row->energy += (one.energy - row->energy) / (double)(v + 1);
+        row->evaluations += one.evaluations;
+        row->converged &= one.converged;
+    }
+    return status;
+}
+
+/* ---- write */
+
+bpcn_status routing_write(struct transaction *transaction, const void *x, const unsigned char *known, struct routed *routed,
+                        bpcn_write_row *row)
+{
+    const struct contents *contents = &transaction->memory->contents;
+    size_t shard;
+    int begin;
+    *routed = (struct routed){.codes = NULL};
+    bpcn_status status = BPCN_OK;
+    if (contents->views.count > 0)
+        status = find_views(transaction, x, known, routed, row);
+    else if ((status = contents_next(contents, &shard, &begin)) == BPCN_OK)
+        status = route_row(transaction, x, known, shard, begin, &routed->change, row);
+    if (status != BPCN_OK)
+        return status;
+    row->typicality = -1;
+    if (!routing_wants_surprise(contents))
+        return status;
+    if (contents->views.count == 0)
+        status = routing_surprise(transaction->memory, transaction->team, &routed->change, row->energy, &routed->surprise);
+    routed->change.surprise = &routed->surprise;
+    row->typicality =
+        novelty_history_typicality(&contents->surprises, routed->surprise, contents_met(contents, &routed->change));
+    return status;
+}
+
+void routing_name(const struct transaction *transaction, const char *name, struct routed *routed)
+{
+    if (transaction->memory->contents.options.names == 0)
+        return;
+    memcpy(routed->name, name, strlen(name));
+    routed->change.name = routed->name;
+}
+
+/* ---- delete */
+
+static bpcn_status route_back(struct transaction *transaction, const void *x, size_t shard, struct change *change)
+{
+    struct writer *writer = writers_of(&transaction->writers, shard, 0);
+    bpcn_status status = writer ? transaction->writers.core->find_delete(writer, x, change) : BPCN_NO_MEMORY;
+    change->shard = shard;
+    return status;
+}
+
+static bpcn_status find_holder(struct transaction *transaction, const void *x, struct change *change)
+{
+    struct shards many;
+    struct shard *shard = routing_shards(transaction->memory, transaction->team, &many);
+    double *residual = alloc_zeroed(many.count, sizeof *residual);
+    bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK && many.count > 1)
+        status = shards_residuals(&many, 1, x, NULL, residual);
+    bpcn_status found = status;
+    for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
+        size_t best = 0;
+        for (size_t k = 1; k < many.count; k++)
+            best = residual[k] < residual[best] ? k : best;
+        found = route_back(transaction, x, best, change);
+        residual[best] = INFINITY;
+        if (found != BPCN_REFUSED)
+            break;
+    }
+    free(shard);
+    free(residual);
+    return found;
+}
+
+/* The number of the name that goes with a row. */
+static uint64_t name_of(const struct contents *contents, const struct change *change)
+{
+    size_t dim = contents->shard[0]->width[0];
+    struct sketched row = sketch_row(change->x, real_size(contents->shard[0]), dim);
+    return names_recognise(&contents->names, contents_part(contents, change, 0).shard, &row, dim, same_row);
+}
+
+static bpcn_status find_in_views(struct transaction *transaction, const void *x, struct routed *routed)
+{
+    const struct contents *contents = &transaction->memory->contents;
+    struct table_view_row where = view_row_of(transaction, x, NULL);
+    bpcn_status status = join_begin(contents, routed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
+    for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
+        struct change one;
+        status = route_back(transaction, x, table_views_shard(&contents->views, v, &where), &one);
+        if (status == BPCN_OK)
+            join_view(contents, &one, v, routed);
+    }
+    return status;
+}
+
+bpcn_status routing_delete(struct transaction *transaction, const void *x, const struct named *named, struct routed *routed)
+{
+    const struct contents *contents = &transaction->memory->contents;
+    bpcn_status status;
+    *routed = (struct routed){.codes = NULL};
+    if (contents->views.count > 0)
+        status = find_in_views(transaction, x, routed);
+    else if (named != NULL)
+        status = route_back(transaction, x, named->shard, &routed->change);
+    else
+        status = find_holder(transaction, x, &routed->change);
+    if (status == BPCN_OK)
+        routed->change.unnamed = named != NULL ? named->number : name_of(contents, &routed->change);
+    return status;
+}
+
+void routed_free(struct routed *routed)
+{
+    free(routed->codes);
+    free(routed->log_weights);
+}
+
+struct shard *routing_shards(const bpcn_memory *m, struct team *team, struct shards *many)
+{
+    struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
+    for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
+        shard[k] = shard_of(m, k);
+    *many = (struct shards){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL};
+    many->views = m->contents.views.count > 0 ? &m->contents.views : NULL;
+    return shard;
+}
+
+/* Without views the spread of what is not known is the variance of the shard that answers. */
+static void spread_variance(const struct read_request *request, size_t dim)
+{
+    for (size_t j = 0; j < request->n * dim; j++)
+        request->spread[j] =
+            request->known != NULL && request->known[j] ? 0 : (float)sqrt(request->info[j / dim].variance);
+}
+
+bpcn_status routing_read(const bpcn_memory *m, struct team *team, struct read_request *request)
+{
+    struct shards many;
+    struct shard *shard = routing_shards(m, team, &many);
+    bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
+    request->info = request->info != NULL ? request->info : own;
+    bpcn_status status = shard && request->info ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK)
+        status = many.count == 1 ? shard_ops_for(shard->model)->read(shard, team, request) : shards_read(&many, request);
+    if (status == BPCN_OK && request->spread != NULL && many.views == NULL)
+        spread_variance(request, m->contents.options.dim);
+    free(shard);
+    free(own);
+    return status;
+}
+
+bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struct read_request *request)
+{
+    const struct contents *c = &m->contents;
+    struct shards many;
+    size_t next;
+    int begin;
+    if (c->views.count > 0)
+        request->options.shards = 1; /* a row is in one shard of each */
+    if (c->views.count > 0 || contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
+        return routing_read(m, team, request);
+    struct shard *shard = routing_shards(m, team, &many), empty = {NULL, NULL};
+    uint64_t *rows = alloc_zeroed(c->count + 1, sizeof *rows);
+    bpcn_status status = shard && rows ? BPCN_OK : BPCN_NO_MEMORY;
+    many.always = next;
+    if (status == BPCN_OK && begin) {
+        bpcn_options options = contents_shard_options(&c->options, next);
+        empty.model = shard_prior(&options);
+        empty.prepared = empty.model ? shard_ops_for(empty.model)->cache_create(empty.model) : NULL;
+        memcpy(rows, c->rows, c->count * sizeof *rows);
+        rows[c->count] = 1;
+        shard[c->count] = empty;
+        many = (struct shards){shard, c->count + 1, rows, team, c->count, NULL};
+        status = empty.prepared ? BPCN_OK : BPCN_NO_MEMORY;
+    }
+    if (status == BPCN_OK)
+        status = shards_read(&many, request);
+    if (empty.model != NULL)
+        shard_ops_for(empty.model)->cache_free(empty.prepared);
+    model_free(empty.model);
+    free(shard);
+    free(rows);
+    return status;
+}
+
+/* ---- surprise */
+
+bpcn_read_options routing_density_options(const bpcn_memory *memory)
+{
+    bpcn_read_options exact;
+    bpcn_read_options_default(&exact, sizeof exact);
+    exact.noise = 0;
+    if (memory->contents.options.minimizer == BPCN_LBFGS)
+        exact.objective = BPCN_OBJECTIVE_MARGINAL;
+    return exact;
+}
+
+int routing_wants_surprise(const struct contents *c)
+{
+    uint64_t every = c->count == 1 || c->views.count > 0
+                         ? 1
+                         : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
+    return c->options.surprises > 0 && c->writes % every == 0;
+}
+
+bpcn_status routing_surprise(const bpcn_memory *m, struct team *team, const struct change *change, double energy,
+                        double *surprise)
+{
+    const struct contents *c = &m->contents;
+    struct shards many;
+    bpcn_read_info info;
+    struct read_request request = {
+        .query = change->x, .known = change->known, .n = 1, .options = routing_density_options(m), .info = &info};
+    *surprise = energy;
+    if (c->count == 1 && !change->begin)
+        return BPCN_OK;
+    struct shard *shard = routing_shards(m, team, &many);
+    uint64_t *rows = alloc_zeroed(c->count, sizeof *rows);
+    bpcn_status status = shard && rows ? BPCN_OK : BPCN_NO_MEMORY;
+    double mine = change->begin ? 1 : (double)c->rows[change->shard], others = 0;
+    many.count = 0;
+    for (size_t k = 0; status == BPCN_OK && k < c->count; k++)
+        if (change->begin || k != change->shard) {
+            others += (double)c->rows[k];
+            rows[many.count] = c->rows[k];
+            shard[many.count++] = shard[k];
+        }
+    many.always = many.count;
+    many.rows = rows;
+    if (status == BPCN_OK)
+        status = shards_read(&many, &request);
+    if (status == BPCN_OK) {
+        double a = log(mine / (mine + others)) - energy, b = log(others / (mine + others)) + info.log_density;
+        *surprise = -fmax(a, b) - log1p(exp(-fabs(a - b)));
+    }
+    free(shard);
+    free(rows);
+    return status;
+}
+
+bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_density, size_t n, double *typicality)
+{
+    bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_pointer(log_density, "the pointer to the densities");
+    if (status == BPCN_OK)
+        status = check_pointer(typicality, "the pointer for the typicalities");
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        if (isnan(log_density[i]))
+            return bpcn_fail(BPCN_INVALID, "density %zu is NaN", i);
+    if (status != BPCN_OK)
+        return status;
+    const struct contents *c = &memory->contents;
+    struct change next = {.kind = CHANGE_WRITE};
+    if (c->views.count == 0)
+        (void)contents_find_next(c, &next.shard, &next.begin); /* a full memory is compared as it is */
+    double before = contents_met(c, &next);
+    for (size_t i = 0; i < n; i++)
+        typicality[i] = novelty_history_typicality(&c->surprises, -log_density[i], before);
+    return status;
+}
