@@ -48,11 +48,7 @@ STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
 # ---- what is built on it
-# Of the baselines one file is compiled for each precision; in float with the minimisers of that precision.
-GPCN32 := $(BUILD)/baselines/gpcn_real32.o
-BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard baselines/*.c)) $(GPCN32)
 FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
-EXPERIMENTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard experiments/*.c))
 CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 
 # The server, with its page and the description of its interface in it as they are. Where its libraries are missing,
@@ -80,11 +76,9 @@ $(BUILD)/src/ops/%: SEES = -Isrc/math -Isrc/model -Isrc/infer -Isrc/ops
 $(BUILD)/src/store/%: SEES = -Isrc/math -Isrc/model -Isrc/ops -Isrc/store
 $(BUILD)/src/api/%: SEES = -Isrc/math -Isrc/model -Isrc/ops -Isrc/store -Isrc/api
 $(BUILD)/formats/%: SEES = -Iformats
-$(BUILD)/baselines/%: SEES = -Ibaselines $(SRC)
-$(BUILD)/experiments/%: SEES = -Iexperiments -Ibaselines -Iformats
-$(BUILD)/cli/% $(BUILD)/bench/%: SEES = -Icli -I. -Iexperiments -Ibaselines -Iformats
+$(BUILD)/cli/% $(BUILD)/bench/%: SEES = -Icli -I. -Iformats
 $(BUILD)/server/%: SEES = -Iserver -Icli -I. -Iformats
-$(BUILD)/tests/%: SEES = $(SRC) -Icli -Iexperiments -Ibaselines -Iformats -I.
+$(BUILD)/tests/%: SEES = $(SRC) -Icli -Iformats -I.
 
 # gcc 12 for aarch64 breaks off at the greatest of some numbers under a condition, when it turns that into vectors
 ifeq ($(MACHINE),aarch64)
@@ -100,19 +94,8 @@ $(BUILD)/%.f64.o: %.c | deps
 	$(COMPILE)
 $(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
 	$(COMPILE_SET)
-$(BUILD)/baselines/%.o: EXTRA = -DBPCN_REAL_BITS=64
-$(BUILD)/baselines/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/%.o: %.c | deps
 	$(COMPILE)
-
-# The commit of the program, which goes into every result (experiments/made.h).
-$(BUILD)/commit: FORCE
-	$(Q)mkdir -p $(@D); { git rev-parse --short=12 HEAD && \
-	    git status --porcelain -uno -- src include baselines formats experiments | grep -q . && echo +; } \
-	    2>/dev/null | tr -d '\n' > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/cli/commit.o: EXTRA = -DPROGRAM_COMMIT='"$(shell cat $(BUILD)/commit)"'
-$(BUILD)/cli/commit.o: $(BUILD)/commit
-.PHONY: FORCE
 
 $(BUILD)/server/%.o: server/%.c | deps
 	$(Q)mkdir -p $(@D) && if $(SERVER_CAN_BE); then \
@@ -133,8 +116,6 @@ $(REAL32): $(F32)
 	$(JOIN) --keep-global-symbol='bpcn_shard_ops_*' $@
 $(REAL64): $(F64)
 	$(JOIN) --keep-global-symbol='bpcn_shard_ops_*' $@
-$(GPCN32): $(BUILD)/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam kink lbfgs)
-	$(JOIN) --keep-global-symbol='gpcn_search_f32' $@
 $(BUILD)/bayespcn.o: $(PLAIN) $(REAL32) $(REAL64)
 	$(JOIN) --keep-global-symbol='bpcn_*' $@
 $(STATIC): $(BUILD)/bayespcn.o
@@ -144,11 +125,11 @@ $(SHARED): $(BUILD)/bayespcn.o
 	$(LINK) -shared -Wl,-soname,libbayespcn.so.$(SOVERSION) $^ $(BLAS_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libbayespcn.so.$(SOVERSION) && ln -sf $(@F) $(BUILD)/libbayespcn.so
 
-# The insides in double, for the baselines and for tests that look at them; of other tests, in single.
+# The insides in double, for tests that look at them; of other tests, in single.
 INSIDE := $(PLAIN) $(F64) $(REAL32)
 INSIDE32 := $(PLAIN) $(F32) $(REAL64)
 
-$(BUILD)/bpcn: $(CLI) $(SERVER) $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
+$(BUILD)/bpcn: $(CLI) $(SERVER) $(FORMATS) $(INSIDE)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) $(SERVER_LIBS)
 
 .PHONY: demo
@@ -164,10 +145,10 @@ bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
 # ---- tests: cmocka programs that need nothing special, and those that do
 SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
-EVERYTHING := $(EXPERIMENTS) $(BASELINES) $(FORMATS) $(INSIDE)
+EVERYTHING := $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition search kink energy mixture inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read shards_mixture numerics \
-          parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile baselines gpcn experiments results made report counts chart)
+          parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile)
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
@@ -188,9 +169,6 @@ $(filter-out $(IN_FLOAT),$(UNIT)): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPOR
 $(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 	$(LINK) $^ $(TEST_LIBS)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
-$(BUILD)/tests/test_baselines $(BUILD)/tests/test_gpcn: $(BUILD)/tests/baselines_support.o
-$(BUILD)/tests/test_gpcn: $(BUILD)/tests/golden_files.o
-$(BUILD)/tests/test_report $(BUILD)/tests/test_counts: $(BUILD)/tests/place_support.o
 $(BUILD)/tests/test_kernels $(BUILD)/tests/test_products: $(BUILD)/tests/kernels_support.o
 $(filter $(BUILD)/tests/test_shards%,$(UNIT)): $(BUILD)/tests/shards_support.o
 $(BUILD)/tests/test_prepared $(BUILD)/tests/test_prepared_writes: $(patsubst %,$(BUILD)/tests/%_common.o,prepared store)
@@ -222,9 +200,14 @@ $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUIL
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
-.PHONY: check check-programs
-check-programs: all $(TESTS) precision $(if $(shell which mpicc 2>/dev/null),mpi)
-check: check-programs ## every test that takes seconds
+.PHONY: check check-programs every-dep
+every-dep:
+	$(Q)scripts/install-deps build server check mpi python page
+# Chromium is driven by npm packages, which stay in the build folder
+$(BUILD)/page/node_modules: | every-dep
+	$(Q)mkdir -p $(@D) && npm install --silent --no-save --prefix $(@D) playwright-core@1 axe-core@4 && touch $@
+check-programs: all $(TESTS) mpi
+check: every-dep check-programs $(BUILD)/page/node_modules ## every test that takes seconds: library, program, server, page, Python, MPI
 	$(Q)tests/run $(BUILD) short
 
 # What many clients get of a running server: see the file
@@ -233,23 +216,9 @@ load: $(BUILD)/tests/server/load
 $(BUILD)/tests/server/load: $(BUILD)/tests/server/load.o $(STATIC)
 	$(LINK) $^ $(BLAS_LIBS)
 
-# What rounding does to the paper's method: see the file
-.PHONY: precision
-precision: $(BUILD)/tests/precision32 $(BUILD)/tests/precision64
-IMAGES := $(patsubst %,$(BUILD)/experiments/%.o,dataset tiny_order task failure) $(FORMATS)
-$(BUILD)/tests/precision.f32.o: EXTRA = -DBPCN_REAL_BITS=32
-$(BUILD)/tests/precision32: $(BUILD)/tests/precision.f32.o $(IMAGES) $(INSIDE32)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
-$(BUILD)/tests/precision64: $(BUILD)/tests/precision.f64.o $(IMAGES) $(INSIDE)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
-
 .PHONY: check-page
-check-page: $(BUILD)/bpcn ## the server's page, in a browser
-	$(Q)mkdir -p $(BUILD)/page && { scripts/install-deps page && { [ -d $(BUILD)/page/node_modules/axe-core ] || \
-	    timeout 120 npm install --silent --no-save --prefix $(BUILD)/page playwright-core@1 axe-core@4; }; } \
-	    >$(BUILD)/page/install.log 2>&1 || \
-	    { echo "skip the page: Chromium, playwright-core and axe-core are not to be had here ($(BUILD)/page/install.log)"; exit 0; }; \
-	    node tests/server/check_page.mjs $(BUILD)/bpcn $(BUILD)/page
+check-page: $(BUILD)/bpcn $(BUILD)/page/node_modules ## the server's page, in a browser
+	$(Q)node tests/server/check_page.mjs $(BUILD)/bpcn $(BUILD)/page
 
 .PHONY: check-long
 check-long: all $(TESTS) mpi ## crashes, torn writes and numerics at full length
@@ -314,11 +283,11 @@ $(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORM
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
-# ---- many machines: the commands on a folder of memory files, and experiments, under MPI
+# ---- many machines: the commands on a folder of memory files, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
 MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args console folder fullness help memory_file output parts parts_names parts_read parts_write picture \
-             progress query read_rows recall table table_schema commit cmd_create cmd_write cmd_read cmd_delete cmd_info cmd_reproduce)
-$(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iexperiments -Ibaselines -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
+             progress query read_rows recall table table_schema cmd_create cmd_write cmd_read cmd_delete cmd_info)
+$(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps
 
 .PHONY: mpi mpi-deps
@@ -333,6 +302,9 @@ $(BUILD)/bpcn-mpi: $(MPI) $(MPI_CLI) $(EVERYTHING)
 python: $(STATIC) $(BUILD)/bpcn ## the package bayespcn for Python, built and tested
 	$(Q)scripts/install-deps python
 	$(Q)python/check $(BUILD)
+
+# ---- the laboratory: make paper, make check-paper
+include paper/paper.mk
 
 # ---- installation
 .PHONY: install

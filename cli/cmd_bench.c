@@ -7,7 +7,7 @@
 #include "bench/machine.h"
 #include "bench/workload.h"
 #include "commands.h"
-#include "experiments/dataset.h"
+#include "formats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 struct bench_run {
     struct say say;
     double gflops, stream;
-    const char *data_dir;
+    const char *path; /* of rows to measure with, or NULL */
 };
 
 static void put(const struct bench_run *b, const char *name, double value)
@@ -131,18 +131,13 @@ static int measure_growth(const struct bench_run *b)
     return status;
 }
 
-/* One configuration, on real images when a folder of data was given. What the machine can do is measured before and
+/* One configuration, on real rows when they were given. What the machine can do is measured before and
    after: on a shared one it changes within minutes. */
-static int measure_cost(struct bench_run *b, const char *data, const struct workload *w)
+static int measure_cost(struct bench_run *b, const char *data, const struct workload *w, const fmt_table *rows)
 {
     struct timings t;
-    struct dataset images = {0};
-    struct failure failure;
-    if (b->data_dir != NULL && dataset_load(data, b->data_dir, w->writes + 16, &images, &failure) != 0)
-        return say_error(&b->say, "%s", failure.text);
     double gflops = machine_sgemm_gflops(), stream = machine_stream_gbs();
-    const char *wrong = workload_run(w, images.pixels, images.count, &t);
-    dataset_free(&images);
+    const char *wrong = workload_run(w, rows->data, rows->rows, &t);
     b->gflops = (gflops + machine_sgemm_gflops()) / 2;
     b->stream = (stream + machine_stream_gbs()) / 2;
     if (wrong != NULL)
@@ -151,21 +146,37 @@ static int measure_cost(struct bench_run *b, const char *data, const struct work
     return EXIT_DONE;
 }
 
+static int measure_shapes(struct bench_run *b, const char *data, size_t dim, const fmt_table *rows)
+{
+    static const size_t hidden[] = {256, 1024}, particles[] = {1, 4};
+    int status = EXIT_DONE;
+    for (size_t h = 0; h < 2; h++)
+        for (size_t n = 0; status == EXIT_DONE && n < 2; n++) {
+            struct workload w = {dim, hidden[h], particles[n], 64, 256, 1};
+            status = measure_cost(b, data, &w, rows);
+        }
+    return status;
+}
+
+/* Smooth random rows of the sizes of CIFAR-10 and Tiny ImageNet, or the rows of a file or folder. */
 static int measure_costs(struct bench_run *b)
 {
-    static const struct {
-        const char *name;
-        size_t dim;
-    } data[] = {{"cifar10", 3072}, {"tiny-imagenet", 12288}};
-    static const size_t hidden[] = {256, 1024}, particles[] = {1, 4};
-    for (size_t d = 0; d < 2; d++)
-        for (size_t h = 0; h < 2; h++)
-            for (size_t n = 0; n < 2; n++) {
-                struct workload w = {data[d].dim, hidden[h], particles[n], 64, 256, 1};
-                if (measure_cost(b, data[d].name, &w) != EXIT_DONE)
-                    return EXIT_FAILED;
-            }
-    return EXIT_DONE;
+    fmt_table rows = {0};
+    if (b->path == NULL) {
+        int status = measure_shapes(b, "32x32x3", 3072, &rows);
+        return status == EXIT_DONE ? measure_shapes(b, "64x64x3", 12288, &rows) : status;
+    }
+    fmt_options options = fmt_options_default();
+    fmt_error error;
+    options.max_rows = 64 + 16;
+    options.scale_bytes = true;
+    if (fmt_read(b->path, &options, &rows, &error) != FMT_OK)
+        return say_error(&b->say, "%s", error.message);
+    int status = rows.rows == options.max_rows
+                     ? measure_shapes(b, b->path, rows.dim, &rows)
+                     : say_error(&b->say, "%s has %zu rows; bench needs %zu", b->path, rows.rows, options.max_rows);
+    fmt_table_free(&rows);
+    return status;
 }
 
 static int measure_machine(struct bench_run *b)
@@ -193,18 +204,18 @@ static int measure_machine(struct bench_run *b)
 
 int cmd_bench(int argc, char **argv)
 {
-    const struct option own[] = {{"data-dir", required_argument, NULL, 'd'}, {0}};
+    const struct option own[] = {{"data", required_argument, NULL, 'd'}, {0}};
     struct args a;
-    const char *data_dir = NULL;
+    const char *path = NULL;
     args_begin(&a, argc, argv, own);
     for (int option; (option = args_next(&a)) != -1;)
         if (option == 'd')
-            data_dir = optarg;
+            path = optarg;
     if (a.status != -1)
         return a.status;
-    if (!args_expect(&a, 0, 0, "bench [--data-dir DIR] [--json]"))
+    if (!args_expect(&a, 0, 0, "bench [--data PATH] [--json]"))
         return a.status;
-    struct bench_run b = {.say = a.say, .data_dir = data_dir};
+    struct bench_run b = {.say = a.say, .path = path};
     int status = measure_machine(&b);
     if (status == EXIT_DONE)
         status = measure_costs(&b);

@@ -17,8 +17,6 @@ int cmd_recover(int argc, char **argv);
 int cmd_compact(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
-int cmd_eval(int argc, char **argv);
-int cmd_reproduce(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 /* Not there where the libraries of the server were missing. */

@@ -123,8 +123,6 @@ static const char serve_page[] =
     "      --timeout S           without a byte (30); a request may take twice that to arrive\n" COMMON
     "\nSIGTERM and Ctrl-C end it when what has begun is answered and on disk.\n";
 
-static const char own_page[] = "The command with --help prints its options.\n";
-
 const struct command commands[] = {
     {"create", cmd_create, "make a new memory file",
      "MEM --like TABLE.csv | --image 32x32x3 | --dim N | --fields F,... [OPTIONS]", create_page},
@@ -153,12 +151,10 @@ const struct command commands[] = {
     {"export", cmd_export, "parameters to NumPy", "MEM OUT.npz", COMMON},
     {"import", cmd_import, "a memory from NumPy parameters", "MEM IN.npz [--force]",
      "      --force       replace an existing file\n" COMMON},
-    {"eval", cmd_eval, "measure recall on a dataset", "[OPTIONS]", own_page},
-    {"reproduce", cmd_reproduce, "the paper's tables and figures", "NAME [OPTIONS]", own_page},
-    {"bench", cmd_bench, "measure speed", "[--data-dir DIR] [--json]",
+    {"bench", cmd_bench, "measure speed", "[--data PATH] [--json]",
      "Reads and writes against what this machine can do at most and against the paper's schedule, and how cost\n"
      "grows; under five minutes. Speeds are ratios within one run.\n"
-     "      --data-dir DIR    real images instead of smooth random ones\n" COMMON},
+     "      --data PATH   measure with the first 80 rows of a file or folder instead of smooth random ones\n" COMMON},
     {"demo", cmd_demo, "64 pictures written and recalled", "[OUT.png] | --serve [--listen 127.0.0.1:8765]",
      "Needs Fashion-MNIST (the Debian package dataset-fashion-mnist); draws demo.png.\n"
      "      --serve       rather serves a memory of these pictures, to look at in a browser, until Ctrl-C\n"

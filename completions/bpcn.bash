@@ -9,8 +9,8 @@ _bpcn() {
     local kinds='any png jpeg pnm npy npz idx cifar csv raw' options=
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W 'create write read score fill forget delete list sample info check recover compact export import eval
-            reproduce bench demo serve help --version --help' -- "$current"))
+        COMPREPLY=($(compgen -W 'create write read score fill forget delete list sample info check recover compact export import
+            bench demo serve help --version --help' -- "$current"))
         return
     fi
     case $previous in
@@ -39,8 +39,8 @@ _bpcn() {
         serve) options="--listen --token --token-file --allow-host --allow-origin --read-only --examples --max-body --max-rows
             --max-connections --queue --batch --gather --timeout" ;;
         demo) options="--serve --listen" ;;
-        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete list sample info check recover compact export import eval
-            reproduce bench demo serve' -- "$current")); return ;;
+        help) COMPREPLY=($(compgen -W 'create write read score fill forget delete list sample info check recover compact export import
+            bench demo serve' -- "$current")); return ;;
     esac
     if [[ $current == -* ]]; then
         COMPREPLY=($(compgen -W "$options $common" -- "$current"))

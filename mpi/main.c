@@ -1,5 +1,5 @@
 /*
- * bpcn-mpi: the commands of bpcn on a folder of memory files that the ranks share out, and reproduce.
+ * bpcn-mpi: the commands of bpcn on a folder of memory files that the ranks share out.
  *
  *     mpirun -n 4 bpcn-mpi create faces --image 32x32x3 --shards 64 --hidden 64,64,64
  *     mpirun -n 4 bpcn-mpi write faces photos/
@@ -8,24 +8,12 @@
 #include "help.h"
 #include "progress.h"
 #include "serve.h"
-#include "share_cells.h"
 #include "together.h"
 
 #include <mpi.h>
 
 #include <signal.h>
 #include <string.h>
-
-static int reproduce(int argc, char **argv, int rank)
-{
-    struct failure failure = {""};
-    int ranks;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int status = share_cells(argc, argv, rank, ranks, &failure);
-    if (status < 0 && rank == 0)
-        fprintf(stderr, "bpcn-mpi: %s\n", failure.text);
-    return status < 0 ? EXIT_FAILED : EXIT_DONE;
-}
 
 static int command(int argc, char **argv)
 {
@@ -48,9 +36,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what is acknowledged is seen, whoever dies next */
     signal(SIGPIPE, SIG_IGN);              /* errors to report, not reasons to die in the middle */
     signal(SIGXFSZ, SIG_IGN);
-    if (argc > 1 && strcmp(argv[1], "reproduce") == 0)
-        status = reproduce(argc - 1, argv + 1, rank);
-    else if (rank > 0)
+    if (rank > 0)
         serve();
     else {
         status = command(argc, argv);

@@ -22,7 +22,6 @@ const struct command commands[] = {
     {"delete", cmd_delete, "take written rows back", "FOLDER INPUT... | NAME... [OPTIONS]", as_bpcn},
     {"list", cmd_list, "the names of the latest rows", "FOLDER", as_bpcn},
     {"info", cmd_info, "shape, counts, bytes, how full", "FOLDER [--measure] [--json]", as_bpcn},
-    {"reproduce", cmd_reproduce, "the cells of an experiment, shared out", "NAME [OPTIONS]", as_bpcn},
     {"help", cmd_help, "this, or the page of a command", "[COMMAND]", ""},
 };
 

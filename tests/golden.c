@@ -12,7 +12,6 @@
 #include "shard.h"
 #include "golden_case.h"
 
-#include "baselines/gpcn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -375,78 +374,11 @@ static void check_bayes_case(struct golden_case *c)
     check_coverage(c);
 }
 
-/* ---- GPCN: point weights, one gradient step per row */
-
-static struct gpcn *make_gpcn(struct golden_case *c)
-{
-    struct gpcn_options o = gpcn_options_default();
-    bpcn_options shape = options_of(c);
-    struct gpcn *g;
-    o.dim = shape.dim;
-    o.layers = shape.layers;
-    memcpy(o.hidden, shape.hidden, sizeof o.hidden);
-    o.activation = shape.activation;
-    o.sigma_x = shape.sigma_x;
-    o.rate = json_number(c->about, "weight_lr", o.rate);
-    o.precision = BPCN_FLOAT64;
-    o.minimizer = BPCN_ADAM;
-    o.adam_rate = shape.adam_rate;
-    o.adam_steps = shape.adam_steps;
-    assert_ok(gpcn_create(&o, &g));
-    return g;
-}
-
-/* The weights of every layer, set from `tag` or compared with it. The covariances and particle
-   weights that are listed with them are not part of the model: GPCN has none. */
-static void gpcn_state(struct golden_case *c, struct gpcn *g, const char *tag, int set)
-{
-    size_t layers = options_of(c).layers;
-    for (size_t l = 0; l <= layers; l++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s_p0_l%zu_R", tag, l);
-        const struct tensor *r = find(c, name);
-        if (r != NULL && set)
-            memcpy(gpcn_weights(g, l), input(c, "%s", name)->data, r->array.count * sizeof(double));
-        else if (r != NULL)
-            compare(c, name, r->array.count, gpcn_weights(g, l));
-        input(c, "%s_p0_l%zu_U", tag, l);
-    }
-    input(c, "%s_logw", tag);
-}
-
-static void check_gpcn_case(struct golden_case *c)
-{
-    struct gpcn *g = make_gpcn(c);
-    bpcn_options shape = options_of(c);
-    const fmt_array *x = input(c, "x"), *part;
-    double *start = calloc(gpcn_code_dim(g), sizeof *start);
-    gpcn_state(c, g, "init", 1);
-    for (size_t k = 0; x != NULL && k < x->shape[0]; k++) {
-        char tag[32];
-        size_t at = 0;
-        for (size_t l = 1; l <= shape.layers; at += shape.hidden[l - 1], l++)
-            if ((part = input(c, "write%zu_init_x%zu", k, l)) != NULL)
-                memcpy(start + at, part->data, shape.hidden[l - 1] * sizeof *start);
-        assert_ok(gpcn_step(g, x->data + k * shape.dim, 1, start));
-        snprintf(tag, sizeof tag, "write%zu", k);
-        gpcn_state(c, g, tag, 0);
-    }
-    free(start);
-    gpcn_free(g);
-    check_coverage(c);
-}
-
 static void golden_case_agrees(void **state)
 {
     struct golden_case *c = *state;
-    int gpcn = strncmp(c->name, "gpcn", 4) == 0;
-    if (!gpcn && strncmp(c->name, "bayes", 5) != 0)
-        fail_msg("%s: no check knows this kind of case", c->name);
     load_tensors(c);
-    if (gpcn)
-        check_gpcn_case(c);
-    else
-        check_bayes_case(c);
+    check_bayes_case(c);
     assert_int_equal(c->failures, 0);
 }
 

@@ -4,8 +4,6 @@
  */
 #include "support.h"
 
-#include "baselines.h"
-
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -501,24 +499,6 @@ static void a_caller_sets_and_extends_the_sentence_and_its_place(void **state)
     assert_string_equal(bpcn_error(), bpcn_error_place());
 }
 
-static void the_common_interface_passes_failures_on(void **state)
-{
-    struct scene *s = *state;
-    bpcn_model model = memory_model(s->memory);
-    bpcn_stats stats = {.size = sizeof stats};
-    float bad[DIM] = {0, 0, nan_f, 0};
-    assert_ok(bpcn_memory_get_stats(s->memory, &stats));
-    assert_int_equal(model.bytes(model.self), stats.bytes);
-    assert_true(model.name[0] != '\0');
-    refuses(s, "row 0, entry 2 is NaN", model.write(model.self, bad, 1));
-    refuses(s, "row 0, entry 2 is NaN", model.read(model.self, bad, NULL, 1, s->out));
-    assert_ok(model.read(model.self, s->x, NULL, 2, s->out));
-    bpcn_memory *own = make_memory(valid());
-    model = memory_model(own);
-    assert_ok(model.write(model.self, s->x, 2));
-    model.free(model.self);
-}
-
 #define with_scene(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -545,7 +525,6 @@ int main(void)
         with_scene(huge_queries_fail_cleanly_or_are_answered),
         cmocka_unit_test(every_status_has_its_pinned_number_and_a_name),
         with_scene(sentences_are_of_the_thread_that_failed),
-        with_scene(the_common_interface_passes_failures_on),
     };
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  */
 #include "support.h"
 
-#include "dataset.h"
+#include "formats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -282,26 +282,28 @@ static void standardize(size_t n, size_t dim, float *x)
     }
 }
 
-/* Rows of a dataset, in an order of their own, through a memory; of several shards those that are asked for. */
-static void check_real(const char *name, bpcn_options o, size_t rows, int table)
+/* Rows of a file, in an order of their own, through a memory; of several shards those that are asked for. */
+static void check_real(const char *path, bpcn_options o, size_t rows, int table)
 {
-    struct dataset d;
-    struct failure failure;
+    fmt_table d;
+    fmt_options options = fmt_options_default();
+    fmt_error error;
     struct dice dice = {21};
     size_t asked = 0;
-    if (dataset_load(name, NULL, rows, &d, &failure) != 0) {
-        print_message("skipped: %s\n", failure.text);
+    options.max_rows = rows;
+    if (fmt_read(path, &options, &d, &error) != FMT_OK) {
+        print_message("skipped: %s\n", error.message);
         skip();
     }
-    size_t *order = room(d.count, sizeof *order);
-    double *p = room(d.count, sizeof *p);
+    size_t *order = room(d.rows, sizeof *order);
+    double *p = room(d.rows, sizeof *p);
     o.dim = d.dim;
     if (table)
-        standardize(d.count, d.dim, d.pixels);
+        standardize(d.rows, d.dim, d.data);
     bpcn_memory *m = make_memory(o);
-    shuffle(&dice, d.count, order);
-    for (size_t i = 0; i < d.count; i++) {
-        double typicality = write_one(m, d.pixels + order[i] * d.dim).typicality;
+    shuffle(&dice, d.rows, order);
+    for (size_t i = 0; i < d.rows; i++) {
+        double typicality = write_one(m, d.data + order[i] * d.dim).typicality;
         if (i >= WARM && typicality >= 0)
             p[asked++] = typicality;
     }
@@ -309,7 +311,7 @@ static void check_real(const char *name, bpcn_options o, size_t rows, int table)
     bpcn_memory_free(m);
     free(order);
     free(p);
-    dataset_free(&d);
+    fmt_table_free(&d);
 }
 
 /* Narrow shards, as the program makes them for pictures. */
@@ -318,7 +320,7 @@ static void alarms_come_as_often_as_promised_on_pictures(void **state)
     (void)state;
     bpcn_options o = network(1, 3, (size_t[]){64, 64, 64});
     o.shards = 32;
-    check_real("fashion-mnist", o, 2000, 0);
+    check_real("/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz", o, 2000, 0);
 }
 
 static void check_table(const char *name)

@@ -88,7 +88,7 @@ law "forgetting everything leaves nothing known" contains "$(bpcn score f.mem ph
 law "and nothing full" same "$(bpcn info f.mem --json | json fullness)" 0
 
 law "help lists every command" same "$(bpcn help | awk '/^  [a-z]+ +[a-z0-9]/ { print $1 }' | grep -v bpcn | tr '\n' ' ')" \
-    "create write read score fill forget delete sample list info check recover compact export import eval reproduce bench demo serve help "
+    "create write read score fill forget delete sample list info check recover compact export import bench demo serve help "
 for command in create write read score fill forget delete list sample info check recover compact export import; do
     law "help $command and $command --help print the same page" same "$(bpcn help $command)" "$(bpcn $command --help)"
     law "bpcn-$command has a man page" test -s "$ROOT/man/bpcn-$command.1"

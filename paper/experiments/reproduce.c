@@ -13,14 +13,14 @@
 
 const char *reproduce_usage(void)
 {
-    return "usage: bpcn reproduce NAME [options]\n"
+    return "usage: bpcn-paper reproduce NAME [options]\n"
            "\n"
            "Regenerates tables and figures of the paper. NAME is recall, high-noise, depth, sigma,\n"
            "search, forget, scaling, oneshot, recalled, metric, samples, generalization, equal-memory, shards,\n"
            "or all.\n"
            "\n"
            "  --tier quick|paper    quick (default): small sizes, minutes; paper: the paper's, hours\n"
-           "  --out DIR             where results go; default results\n"
+           "  --out DIR             where results go; default paper/results\n"
            "  --jobs N              processes; default 1, which uses all cores for its matrix products\n"
            "  --data-dir DIR        where datasets are; default $BPCN_DATA_DIR, else the user's data folder,\n"
            "                        ~/.local/share/bayespcn\n"
@@ -171,7 +171,7 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
         r->verbose = 1;
         return 0;
     default:
-        return failed(failure, "see bpcn reproduce --help");
+        return failed(failure, "see bpcn-paper reproduce --help");
     }
 }
 
@@ -191,7 +191,7 @@ static void note_command(struct reproduction *r, int argc, char **argv)
 int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure)
 {
     int option, status = 0;
-    *r = (struct reproduction){.out = "results", .processes = 1, .sample = 5, .verbose = isatty(STDERR_FILENO)};
+    *r = (struct reproduction){.out = "paper/results", .processes = 1, .sample = 5, .verbose = isatty(STDERR_FILENO)};
     note_command(r, argc, argv);
     optind = 1;
     while (status == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -200,7 +200,7 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
         status = take_option(r, option, optarg, failure);
     }
     if (status == 0 && optind + 1 != argc)
-        return failed(failure, "give the name of one experiment, or all; see bpcn reproduce --help");
+        return failed(failure, "give the name of one experiment, or all; see bpcn-paper reproduce --help");
     if (status == 0)
         r->request.experiment = argv[optind];
     if (status == 0 && r->check && (r->report_only || r->again || r->pictures))

@@ -506,14 +506,14 @@ static void a_check_has_a_thread_for_each_cell_as_runs_of_several_processes_have
 static void every_committed_cell_is_planned(void **state)
 {
     char program[] = "reproduce", all[] = "all", tier[] = "--tier", paper[] = "paper", out[] = "--out",
-         folder[] = "results", only[] = "--report-only";
+         folder[] = "paper/results", only[] = "--report-only";
     char *arguments[] = {program, all, tier, paper, out, folder, only};
     struct reproduction r;
     struct failure failure;
     char line[4096];
     size_t strangers = 0;
     (void)state;
-    FILE *file = fopen("results/cells.csv", "r");
+    FILE *file = fopen("paper/results/cells.csv", "r");
     if (file == NULL)
         skip(); /* not in the tree */
     assert_int_equal(reproduce_parse(7, arguments, &r, &failure), 0);

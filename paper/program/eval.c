@@ -1,6 +1,5 @@
-/* bpcn eval: writes images into a method, reads them back corrupted, prints one line per task. */
-#include "args.h"
-#include "commands.h"
+/* bpcn-paper eval: writes images into a method, reads them back corrupted, prints one line per task. */
+#include "program.h"
 
 #include "stream.h"
 
@@ -12,7 +11,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: bpcn eval [options]\n"
+    "usage: bpcn-paper eval [options]\n"
     "\n"
     "Writes the first images of a dataset in order and reads them all back corrupted.\n"
     "\n"
@@ -145,8 +144,10 @@ static int number_of(const char *text, const char *what, double *value, struct f
 /* The place of text among the words. */
 static int word_of(const char *text, const char *what, const char *const *words, int *value, struct failure *failure)
 {
-    *value = word_place(text, words);
-    return *value >= 0 ? 0 : failed(failure, "%s cannot be %s; see bpcn eval --help", what, text);
+    for (*value = 0; words[*value] != NULL; (*value)++)
+        if (strcmp(words[*value], text) == 0)
+            return 0;
+    return failed(failure, "%s cannot be %s; see bpcn-paper eval --help", what, text);
 }
 
 static int take_word(struct request *r, int option, const char *text, struct failure *failure)
@@ -155,10 +156,13 @@ static int take_word(struct request *r, int option, const char *text, struct fai
     static const char *const minimizers[] = {"default", "adam", NULL};
     static const char *const metrics[] = {"dot", "euclidean", "paper", NULL};
     static const char *const recalls[] = {"step", "gradient", NULL};
+    const char *activations[32] = {NULL};
     int value = 0, status = 0;
+    for (int k = 0; k < 31; k++)
+        activations[k] = bpcn_activation_name((bpcn_activation)k);
     switch (option) {
     case OPT_ACTIVATION:
-        status = word_of(text, "--activation", activation_words(), &value, failure);
+        status = word_of(text, "--activation", activations, &value, failure);
         r->spec.activation = (bpcn_activation)value;
         break;
     case OPT_OBJECTIVE:
@@ -260,12 +264,12 @@ static int parse(int argc, char **argv, struct request *r, struct failure *failu
         case OPT_HELP:
             return 1;
         case '?':
-            return failed(failure, "see bpcn eval --help");
+            return failed(failure, "see bpcn-paper eval --help");
         default:
             status = take_number(r, option, optarg, failure);
         }
     if (status == 0 && optind < argc)
-        return failed(failure, "%s is not an option; see bpcn eval --help", argv[optind]);
+        return failed(failure, "%s is not an option; see bpcn-paper eval --help", argv[optind]);
     if (status == 0 && r->length == 0)
         return failed(failure, "--length must be at least 1");
     return status;
@@ -356,7 +360,7 @@ static int run(const struct request *r, struct failure *failure)
     return status;
 }
 
-int cmd_eval(int argc, char **argv)
+int paper_eval(int argc, char **argv)
 {
     struct request request = {.data = "cifar10", .spec = method_spec_default(), .length = 128};
     struct failure failure = {""};
@@ -368,6 +372,6 @@ int cmd_eval(int argc, char **argv)
     if (status == 0)
         status = run(&request, &failure);
     if (status != 0)
-        fprintf(stderr, "bpcn eval: %s\n", failure.text);
+        fprintf(stderr, "bpcn-paper eval: %s\n", failure.text);
     return status == 0 ? 0 : 1;
 }

@@ -1,12 +1,11 @@
 /*
- * bpcn-mpi reproduce: the cells of an experiment on many machines. Rank 0 hands out jobs, one at a time, to whoever is
+ * bpcn-paper-mpi reproduce: the cells of an experiment on many machines. Rank 0 hands out jobs, one at a time, to whoever is
  * free, and writes the report; all ranks see the results folder through a shared file system.
  *
- *     mpirun -n 8 bpcn-mpi reproduce recall --tier paper
+ *     mpirun -n 8 bpcn-paper-mpi reproduce recall --tier paper
  */
-#include "share_cells.h"
-
 #include "commit.h"
+#include "reproduce.h"
 
 #include <mpi.h>
 
@@ -51,7 +50,7 @@ static void work(const struct job_list *list, int prepared, const struct failure
 }
 
 /* Every rank makes the same list of jobs from the same arguments. */
-int share_cells(int argc, char **argv, int rank, int ranks, struct failure *failure)
+static int share_cells(int argc, char **argv, int rank, int ranks, struct failure *failure)
 {
     struct reproduction r;
     int status = reproduce_parse(argc, argv, &r, failure);
@@ -60,7 +59,7 @@ int share_cells(int argc, char **argv, int rank, int ranks, struct failure *fail
     if (status != 0)
         return status;
     if (r.check)
-        return failed(failure, "--check is of bpcn reproduce alone");
+        return failed(failure, "--check is an option of bpcn-paper reproduce only");
     r.processes = 2; /* several on one machine are likely: one thread each */
     status = reproduce_prepare(&r, program_commit(), failure);
     MPI_Barrier(MPI_COMM_WORLD); /* nobody adds cells while somebody still counts them */
@@ -78,4 +77,21 @@ int share_cells(int argc, char **argv, int rank, int ranks, struct failure *fail
     }
     reproduce_free(&r);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct failure failure = {""};
+    int rank, ranks, status = -1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 1 && strcmp(argv[1], "reproduce") == 0)
+        status = share_cells(argc - 1, argv + 1, rank, ranks, &failure);
+    else
+        failed(&failure, "the only command is reproduce");
+    if (status < 0 && rank == 0)
+        fprintf(stderr, "bpcn-paper-mpi: %s\n", failure.text);
+    MPI_Finalize();
+    return status < 0 ? 1 : 0;
 }

@@ -248,6 +248,31 @@ static void mhn_holds_known_entries(void **state)
     m.free(m.self);
 }
 
+static void a_memory_behind_the_interface_passes_failures_on(void **state)
+{
+    bpcn_options o;
+    bpcn_memory *memory;
+    bpcn_stats stats = {.size = sizeof stats};
+    float x[ITEMS * DIM], out[DIM];
+    (void)state;
+    fill(x, ITEMS * DIM, 11);
+    bpcn_options_default(&o, sizeof o);
+    o.dim = DIM;
+    o.layers = 1;
+    o.hidden[0] = 16;
+    assert_int_equal(bpcn_memory_create(&o, &memory), BPCN_OK);
+    bpcn_model m = memory_model(memory);
+    assert_int_equal(m.write(m.self, x, ITEMS), BPCN_OK);
+    assert_int_equal(m.read(m.self, x, NULL, 1, out), BPCN_OK);
+    assert_int_equal(bpcn_memory_get_stats(memory, &stats), BPCN_OK);
+    assert_int_equal(m.bytes(m.self), stats.bytes);
+    x[2] = NAN;
+    assert_int_equal(m.write(m.self, x, 1), BPCN_INVALID);
+    assert_non_null(strstr(bpcn_error(), "entry 2 is NaN"));
+    assert_int_equal(m.read(m.self, x, NULL, 1, out), BPCN_INVALID);
+    m.free(m.self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +287,7 @@ int main(void)
         cmocka_unit_test(one_step_is_the_softmax_mean),
         cmocka_unit_test(metrics_differ_where_lengths_do),
         cmocka_unit_test(mhn_holds_known_entries),
+        cmocka_unit_test(a_memory_behind_the_interface_passes_failures_on),
         cmocka_unit_test(the_papers_dot_product_prefers_long_keys_by_a_hundredth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

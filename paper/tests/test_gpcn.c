@@ -1,6 +1,6 @@
 /*
  * GPCN, the opponent that learns by gradients: what it promises, and golden numbers. The folder of
- * golden vectors is argv[1], or tests/golden.
+ * golden vectors is argv[1], or paper/tests/golden.
  */
 #include "baselines_support.h"
 
@@ -555,7 +555,7 @@ static void gpcn_writes_as_the_golden_numbers_say(void **state)
 
 int main(int argc, char **argv)
 {
-    static char folder[] = "tests/golden";
+    static char folder[] = "paper/tests/golden";
     char *golden = argc > 1 ? argv[1] : folder;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_weight_step_goes_down_the_energy),

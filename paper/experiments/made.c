@@ -78,22 +78,22 @@ void made_here(const char *commit, struct made *m)
 
 /* The protocol, of every method: */
 #define PROTOCOL                                                                                                       \
-    ":/experiments/method.c", ":/experiments/stream.c", ":/experiments/task.c", ":/experiments/scramble.h",            \
-        ":/experiments/dataset.c", ":/experiments/tiny_order.c"
+    ":/paper/experiments/method.c", ":/paper/experiments/stream.c", ":/paper/experiments/task.c", ":/paper/experiments/scramble.h",            \
+        ":/paper/experiments/dataset.c", ":/paper/experiments/tiny_order.c"
 
 const char *const *method_paths(const struct method_spec *spec)
 {
-    static const char *const identity[] = {PROTOCOL, ":/baselines/identity.c", NULL};
-    static const char *const nearest[] = {PROTOCOL, ":/baselines/nearest.c", ":/baselines/kept.c", NULL};
-    static const char *const mhn[] = {PROTOCOL, ":/baselines/mhn.c", ":/baselines/kept.c", NULL};
+    static const char *const identity[] = {PROTOCOL, ":/paper/baselines/identity.c", NULL};
+    static const char *const nearest[] = {PROTOCOL, ":/paper/baselines/nearest.c", ":/paper/baselines/kept.c", NULL};
+    static const char *const mhn[] = {PROTOCOL, ":/paper/baselines/mhn.c", ":/paper/baselines/kept.c", NULL};
     /* a network of its own, searched by the library's minimisers; as the paper does it, it is read by a memory */
-    static const char *const gpcn[] = {PROTOCOL, ":(top,glob)baselines/gpcn*", ":/src/math", ":/src/infer", NULL};
+    static const char *const gpcn[] = {PROTOCOL, ":(top,glob)paper/baselines/gpcn*", ":/src/math", ":/src/infer", NULL};
     static const char *const gpcn_by_adam[] = {
-        PROTOCOL, ":(top,glob)baselines/gpcn*", ":/src/math", ":/src/model", ":/src/infer", ":/src/ops", ":/src/api",
+        PROTOCOL, ":(top,glob)paper/baselines/gpcn*", ":/src/math", ":/src/model", ":/src/infer", ":/src/ops", ":/src/api",
         NULL};
     static const char *const bayespcn[] = {PROTOCOL,
-                                           ":/experiments/rounds.c",
-                                           ":/baselines/memory.c",
+                                           ":/paper/experiments/rounds.c",
+                                           ":/paper/baselines/memory.c",
                                            ":/src/math",
                                            ":/src/model",
                                            ":/src/infer",

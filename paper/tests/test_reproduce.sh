@@ -1,8 +1,8 @@
 #!/bin/sh
 # reproduce from end to end on a fraction of the quick tier: synthetic images in the layout of
-# CIFAR-10, a run that is killed and goes on, every kind of output; and bpcn-mpi with two ranks.
+# CIFAR-10, a run that is killed and goes on, every kind of output; and bpcn-paper-mpi with two ranks.
 #
-# usage: tests/test_reproduce.sh BPCN [BPCN_MPI]
+# usage: paper/tests/test_reproduce.sh BPCN_PAPER [BPCN_PAPER_MPI]
 set -eu
 
 bpcn=$1
@@ -63,7 +63,7 @@ awk -F, 'NR == 1 { n = NF } NF != n || seen[$1]++ || /torn/ { exit 1 }' "$work/o
 for file in recall.csv recall.md report.html; do
     [ -s "$work/out/$file" ] || fail "$file is missing"
 done
-grep -q '^# bpcn reproduce recall' "$work/out/recall.csv" || fail "the CSV does not say how it was made"
+grep -q '^# bpcn-paper reproduce recall' "$work/out/recall.csv" || fail "the CSV does not say how it was made"
 grep -q '| bayespcn |' "$work/out/recall.md" || fail "the table has no row for bayespcn"
 grep -q "$work" "$work/out/recall.md" "$work/out/recall.csv" "$work/out/report.html" && fail "a path of this machine"
 grep -q '<svg viewBox' "$work/out/report.html" || fail "the report shows no chart"

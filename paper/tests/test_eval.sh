@@ -1,3 +1,13 @@
+# bpcn-paper eval: where it looks for datasets, and what it tells a method.
+# Usage: bash paper/tests/test_eval.sh BPCN_PAPER
+BPCN=$(realpath "$1")
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+passed=0 failed=0
+. "$ROOT/tests/cli/lib.sh"
+
 # Where datasets are looked for: $BPCN_DATA_DIR, else $XDG_DATA_HOME/bayespcn, else ~/.local/share/bayespcn.
 
 # Two dark images in the layout of CIFAR-10.
@@ -23,10 +33,10 @@ law "a relative XDG_DATA_HOME is ignored" look XDG_DATA_HOME=empty HOME="$PWD/ho
 law "an option goes before all of them" bpcn eval --data-dir given --model nearest --length 2 --tasks mask0.25
 path=$PWD/empty/.local/share/bayespcn
 law "a missing dataset says what to do" fails 1 \
-    "bpcn eval: $path/cifar-10-batches-bin/data_batch_1.bin is missing: run scripts/fetch-data cifar10, or download the binary version of CIFAR-10 from its home page (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it in $path, or set BPCN_DATA_DIR to the folder that has it" \
+    "bpcn-paper eval: $path/cifar-10-batches-bin/data_batch_1.bin is missing: run scripts/fetch-data cifar10, or download the binary version of CIFAR-10 from its home page (https://www.cs.toronto.edu/~kriz/cifar.html) and unpack it in $path, or set BPCN_DATA_DIR to the folder that has it" \
     look HOME="$PWD/empty"
 law "no variable at all" fails 1 \
-    "bpcn eval: BPCN_DATA_DIR, XDG_DATA_HOME and HOME are not set: give the folder of datasets by one" look
+    "bpcn-paper eval: BPCN_DATA_DIR, XDG_DATA_HOME and HOME are not set: give the folder of datasets by one" look
 
 if command -v python3 >/dev/null; then
     # fetch NAME=VALUE...: the folder that fetch-data would fill
@@ -44,7 +54,10 @@ offline() { bpcn eval --data photos --model gpcn-offline --hidden 8,8 --length 8
 law "eval: momentum changes how GPCN learns" test "$(offline --momentum 0.9 | json mse)" != "$(offline | json mse)"
 law "eval: none is what it has" test "$(offline --momentum 0 | json mse)" = "$(offline | json mse)"
 law "eval: a momentum that never ends is refused" fails 1 \
-    "bpcn eval: gpcn-offline: a GPCN wants a momentum from 0 to below 1, not 1" offline --momentum 1
+    "bpcn-paper eval: gpcn-offline: a GPCN wants a momentum from 0 to below 1, not 1" offline --momentum 1
 law "eval: offline, learning is timed" awk "BEGIN { exit !($(offline | json learn_seconds) > 0) }"
 learnt() { bpcn eval --data photos --model nearest --length 2 --tasks mask0.25 --json | grep -o '"learn_seconds": [^,]*'; }
 law "eval: others have learnt when they have written" test "$(learnt)" = '"learn_seconds": null'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
