@@ -178,7 +178,7 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
 /* The command as it would be typed, without what only this machine knows. */
 static void note_command(struct reproduction *r, int argc, char **argv)
 {
-    size_t used = (size_t)snprintf(r->command, sizeof r->command, "bpcn");
+    size_t used = (size_t)snprintf(r->command, sizeof r->command, "bpcn-paper");
     for (int i = 0; i < argc && used < sizeof r->command; i++) {
         if (strcmp(argv[i], "--data-dir") == 0 || strcmp(argv[i], "--out") == 0) {
             i++;
