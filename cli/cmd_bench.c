@@ -167,11 +167,10 @@ static int measure_costs(struct bench_run *b)
         return status == EXIT_DONE ? measure_shapes(b, "64x64x3", 12288, &rows) : status;
     }
     fmt_options options = fmt_options_default();
-    fmt_error error;
     options.max_rows = 64 + 16;
     options.scale_bytes = true;
-    if (fmt_read(b->path, &options, &rows, &error) != FMT_OK)
-        return say_error(&b->say, "%s", error.message);
+    if (fmt_read(b->path, &options, &rows) != BPCN_OK)
+        return say_error(&b->say, "%s", bpcn_error());
     int status = rows.rows == options.max_rows
                      ? measure_shapes(b, b->path, rows.dim, &rows)
                      : say_error(&b->say, "%s has %zu rows; bench needs %zu", b->path, rows.rows, options.max_rows);

@@ -287,12 +287,11 @@ static void check_real(const char *path, bpcn_options o, size_t rows, int table)
 {
     fmt_table d;
     fmt_options options = fmt_options_default();
-    fmt_error error;
     struct dice dice = {21};
     size_t asked = 0;
     options.max_rows = rows;
-    if (fmt_read(path, &options, &d, &error) != FMT_OK) {
-        print_message("skipped: %s\n", error.message);
+    if (fmt_read(path, &options, &d) != BPCN_OK) {
+        print_message("skipped: %s\n", bpcn_error());
         skip();
     }
     size_t *order = room(d.rows, sizeof *order);
