@@ -171,6 +171,8 @@ static void gelu(size_t n, const float *x, float *z, float *slope)
     }
 }
 
+#include "bits_body.h"
+
 const struct kernels KERNELS = {
     .name = NAME,
     .tile_rows = TILE_ROWS,
@@ -189,4 +191,7 @@ const struct kernels KERNELS = {
     .add_four_f64 = add_four_f64,
     .both_four = both_four,
     .gelu = gelu,
+    .bits_match = bits_match,
+    .bits_near = bits_near,
+    .bits_distance = bits_distance,
 };

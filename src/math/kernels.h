@@ -50,6 +50,17 @@ struct kernels {
     void (*both_four)(size_t n, size_t stride, const double *rows, const double *own, const double *z, double *sum,
                       double *out);
 
+    /* The bitmap index, over 512 items; bits_body.h says how lines lie. Items that are alive stay so if their levels are
+       those of the query in all n entries (match), or in all but three at most (near). */
+    void (*bits_match)(size_t n, const uint32_t *line, const unsigned char *level, const uint64_t *plane, size_t apart,
+                       uint64_t *alive);
+    void (*bits_near)(size_t n, const uint32_t *line, const unsigned char *level, const uint64_t *plane, size_t apart,
+                      uint64_t *alive);
+    /* count [planes >= 6 lines], the bits of each item's sum of |its level - the query's|. The entries are sorted by the
+       query's level: of[0] of level 0 come first, then of[1] of level 1, and so on. */
+    void (*bits_distance)(const size_t of[4], const uint32_t *line, const uint64_t *plane, size_t apart, size_t planes,
+                          uint64_t *count);
+
     /* z = x Phi(x) and its slope, within 3e-7 */
     void (*gelu)(size_t n, const float *x, float *z, float *slope);
 };
