@@ -286,7 +286,7 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 
 # ---- many machines: the commands on a folder of memory files, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
-MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args console folder fullness help memory_file output parts parts_names parts_read parts_write picture \
+MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args console fullness help memory_file output part_files picture \
              progress query read_rows recall table table_schema cmd_create cmd_write cmd_read cmd_delete cmd_info)
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps

@@ -163,7 +163,7 @@ static int pack_fields(struct packing *p, const char *fields)
     return length > 0 && text == NULL ? -1 : 0;
 }
 
-int archive_save(const struct say *say, const char *path, const bpcn_memory *memory, const char *fields)
+int archive_save(const struct console *console, const char *path, const bpcn_memory *memory, const char *fields)
 {
     bpcn_options o = {.size = sizeof o};
     bpcn_stats stats = {.size = sizeof stats};
@@ -176,27 +176,28 @@ int archive_save(const struct say *say, const char *path, const bpcn_memory *mem
         failed = pack_shard(&p, memory, &o, k);
     failed = failed || fmt_write_npz(path, p.member, p.count, false) != BPCN_OK;
     packing_free(&p);
-    return failed ? say_error(say, "%s", bpcn_error()) : EXIT_DONE;
+    return failed ? console_error(console, "%s", bpcn_error()) : EXIT_DONE;
 }
 
 /* ---- and back */
 
 struct unpacking {
-    const struct say *say;
+    const struct console *console;
     const char *path;
 };
 
 static int wrong(const struct unpacking *u, const char *member, const char *why)
 {
-    return say_error(u->say, "%s: %s: %s", u->path, member, why);
+    return console_error(u->console, "%s: %s: %s", u->path, member, why);
 }
 
 static int read_member(const struct unpacking *u, const char *name, size_t count, fmt_array *array)
 {
     if (fmt_npz_read_f64(u->path, name, array) != BPCN_OK)
-        return say_error(u->say, "%s", bpcn_error());
+        return console_error(u->console, "%s", bpcn_error());
     if (count > 0 && array->count != count) {
-        int status = say_error(u->say, "%s: %s: %zu values, but %zu are wanted", u->path, name, array->count, count);
+        int status =
+            console_error(u->console, "%s: %s: %zu values, but %zu are wanted", u->path, name, array->count, count);
         fmt_array_free(array);
         return status;
     }
@@ -228,7 +229,7 @@ static int has_member(const struct unpacking *u, const char *name, bool *there)
 {
     fmt_names names = {0};
     if (fmt_npz_list(u->path, &names) != BPCN_OK)
-        return say_error(u->say, "%s", bpcn_error());
+        return console_error(u->console, "%s", bpcn_error());
     *there = false;
     for (size_t i = 0; i < names.count; i++)
         *there = *there || strcmp(names.name[i], name) == 0;
@@ -319,8 +320,8 @@ static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t s
     int failed = 0;
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_layer(memory, shard, k, l, mean.data + k * above * below, cov.data + k * above * above))
-            failed = say_error(u->say, "%s: %slayer %zu of particle %zu: %s", u->path, in_shard(shard, where), l, k,
-                               bpcn_error());
+            failed = console_error(u->console, "%s: %slayer %zu of particle %zu: %s", u->path, in_shard(shard, where),
+                                   l, k, bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&cov);
     return failed;
@@ -341,10 +342,10 @@ static int read_shard(const struct unpacking *u, const bpcn_options *o, size_t s
              read_member(u, weights_name, n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_top(memory, shard, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
-            failed =
-                say_error(u->say, "%s: %stop of particle %zu: %s", u->path, in_shard(shard, where), k, bpcn_error());
+            failed = console_error(u->console, "%s: %stop of particle %zu: %s", u->path, in_shard(shard, where), k,
+                                   bpcn_error());
     if (!failed && bpcn_memory_set_weights(memory, shard, weights.data) != BPCN_OK)
-        failed = say_error(u->say, "%s: %sweights: %s", u->path, in_shard(shard, where), bpcn_error());
+        failed = console_error(u->console, "%s: %sweights: %s", u->path, in_shard(shard, where), bpcn_error());
     fmt_array_free(&mean);
     fmt_array_free(&variance);
     fmt_array_free(&weights);
@@ -375,7 +376,7 @@ static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_m
     if (!sane)
         failed = wrong(u, "rows", "not numbers of rows");
     else if (bpcn_memory_set_shards(memory, counts, rows.count, open) != BPCN_OK)
-        failed = say_error(u->say, "%s: rows: %s", u->path, bpcn_error());
+        failed = console_error(u->console, "%s: rows: %s", u->path, bpcn_error());
     free(counts);
     *shards = rows.count;
     fmt_array_free(&rows);
@@ -397,15 +398,15 @@ static void read_fields(const struct unpacking *u, char *fields, size_t room)
     fmt_array_free(&a);
 }
 
-int archive_load(const struct say *say, const char *path, bpcn_memory **memory, char *fields, size_t room)
+int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t room)
 {
-    struct unpacking u = {say, path};
+    struct unpacking u = {console, path};
     bpcn_options o;
     size_t shards = 0;
     *memory = NULL;
     int failed = read_options(&u, &o);
     if (!failed && bpcn_memory_create(&o, memory) != BPCN_OK)
-        failed = say_error(say, "%s: %s", path, bpcn_error());
+        failed = console_error(console, "%s: %s", path, bpcn_error());
     if (!failed && bpcn_memory_get_options(*memory, &o) == BPCN_OK) /* with its defaults */
         failed = begin_shards(&u, &o, *memory, &shards);
     for (size_t k = 0; !failed && k < shards; k++)
@@ -432,7 +433,7 @@ static bool is_archive(const char *path)
 int cmd_export(int argc, char **argv)
 {
     struct args a;
-    struct memfile file;
+    struct memory_file file;
     args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
     while (args_next(&a) >= 0)
         ;
@@ -440,33 +441,33 @@ int cmd_export(int argc, char **argv)
         return a.status;
     const char *path = args_rest(&a)[1];
     if (!is_archive(path))
-        return say_usage(&a.say, "%s: an export is written as .npz", path);
-    int status = memfile_open(&a.say, args_rest(&a)[0], TO_LOOK, &file);
+        return console_usage(&a.console, "%s: an export is written as .npz", path);
+    int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
         return status;
-    char *schema = fmt_schema_format(&file.remark.fields), *text = schema;
+    char *schema = fmt_schema_format(&file.note.fields), *text = schema;
     if (schema != NULL && strncmp(schema, "fields=", 7) == 0) { /* the short form goes without its key */
         schema[strcspn(schema, "\n")] = '\0';
         text = schema + 7;
     }
-    const bpcn_memory *memory = schema ? memfile_memory(&file) : NULL;
+    const bpcn_memory *memory = schema ? memory_file_memory(&file) : NULL;
     if (schema == NULL)
-        say_error(&a.say, "out of memory");
-    status = memory ? archive_save(&a.say, path, memory, text) : EXIT_FAILED;
+        console_error(&a.console, "out of memory");
+    status = memory ? archive_save(&a.console, path, memory, text) : EXIT_FAILED;
     free(schema);
-    memfile_close(&file);
+    memory_file_close(&file);
     if (status == 0)
-        say_result(&a.say, "%s: parameters of %s\n", path, args_rest(&a)[0]);
-    return say_flush(&a.say, status);
+        console_print(&a.console, "%s: parameters of %s\n", path, args_rest(&a)[0]);
+    return console_flush(&a.console, status);
 }
 
-static int adopt(const struct say *say, const char *from, const char *to, bool force)
+static int adopt(const struct console *console, const char *from, const char *to, bool force)
 {
     bpcn_memory *memory;
     bpcn_options o = {.size = sizeof o};
     fmt_schema fields;
     char text[NOTE_MOST], size[32];
-    int status = archive_load(say, from, &memory, text, sizeof text);
+    int status = archive_load(console, from, &memory, text, sizeof text);
     if (status != 0)
         return status;
     bpcn_memory_get_options(memory, &o);
@@ -477,9 +478,10 @@ static int adopt(const struct say *say, const char *from, const char *to, bool f
                            : fields_parse_shape("row", size, &fields);
     if (failed || fields.dim != o.dim) {
         bpcn_memory_free(memory);
-        status = say_error(say, "%s: fields: %s", from, failed ? bpcn_error() : "not the memory's number of entries");
+        status =
+            console_error(console, "%s: fields: %s", from, failed ? bpcn_error() : "not the memory's number of entries");
     } else {
-        status = memfile_adopt(say, to, memory, &fields, force);
+        status = memory_file_adopt(console, to, memory, &fields, force);
     }
     if (!failed)
         fmt_schema_free(&fields);
@@ -501,8 +503,8 @@ int cmd_import(int argc, char **argv)
         archive = memory;
         memory = args_rest(&a)[1];
     }
-    int status = adopt(&a.say, archive, memory, force);
+    int status = adopt(&a.console, archive, memory, force);
     if (status == 0)
-        say_result(&a.say, "%s: parameters of %s\n", memory, archive);
-    return say_flush(&a.say, status);
+        console_print(&a.console, "%s: parameters of %s\n", memory, archive);
+    return console_flush(&a.console, status);
 }

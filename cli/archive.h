@@ -17,11 +17,10 @@
 #include "bayespcn.h"
 #include "console.h"
 
-
 /* 0, or an exit status after a message. */
-int archive_save(const struct say *say, const char *path, const bpcn_memory *memory, const char *fields);
+int archive_save(const struct console *console, const char *path, const bpcn_memory *memory, const char *fields);
 
 /* The memory, and in fields [room] the text that was saved with it ("" when none). */
-int archive_load(const struct say *say, const char *path, bpcn_memory **memory, char *fields, size_t room);
+int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t room);
 
 #endif

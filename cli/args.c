@@ -32,7 +32,7 @@ void args_add(struct args *a, const struct option *more)
 
 void args_begin(struct args *a, int argc, char **argv, const struct option *own)
 {
-    *a = (struct args){.say = say_default(argv[0]), .argc = argc, .argv = argv, .status = -1};
+    *a = (struct args){.console = console_default(argv[0]), .argc = argc, .argv = argv, .status = -1};
     a->shorts[0] = ':'; /* missing arguments are told apart from unknown options */
     args_add(a, own);
     args_add(a, common);
@@ -92,11 +92,11 @@ static void unknown_option(struct args *a, const char *given)
         }
         nearest = nearest_word(word, names, count);
         if (nearest != NULL)
-            a->status = say_usage(&a->say, "unknown option --%s; did you mean --%s?", word, nearest);
+            a->status = console_usage(&a->console, "unknown option --%s; did you mean --%s?", word, nearest);
         else
-            a->status = say_usage(&a->say, "unknown option --%s", word);
+            a->status = console_usage(&a->console, "unknown option --%s", word);
     } else {
-        a->status = say_usage(&a->say, "unknown option -%c", optopt);
+        a->status = console_usage(&a->console, "unknown option -%c", optopt);
     }
 }
 
@@ -107,13 +107,13 @@ int args_next(struct args *a)
         if (c == '?')
             unknown_option(a, a->argv[optind > 0 ? optind - 1 : 0]);
         else if (c == ':')
-            a->status = say_usage(&a->say, "%s needs a value", a->argv[optind - 1]);
+            a->status = console_usage(&a->console, "%s needs a value", a->argv[optind - 1]);
         else if (c == 'h')
-            a->status = help_command(stdout, a->argv[0]) == 0 ? say_flush(&a->say, EXIT_DONE) : EXIT_USAGE;
+            a->status = help_command(stdout, a->argv[0]) == 0 ? console_flush(&a->console, EXIT_DONE) : EXIT_USAGE;
         else if (c == 'q')
-            a->say.quiet = true;
+            a->console.quiet = true;
         else if (c == OPT_JSON)
-            a->say.json = true;
+            a->console.json = true;
         else
             return c;
     }
@@ -136,8 +136,8 @@ bool args_expect(struct args *a, int least, int most, const char *usage)
     if (a->status >= 0)
         return false;
     if (n < least || n > most)
-        a->status = say_usage(&a->say, "%s; usage: bpcn %s %s",
-                              n < least ? "something is missing" : "too many arguments", a->argv[0], usage);
+        a->status = console_usage(&a->console, "%s; usage: bpcn %s %s",
+                                  n < least ? "something is missing" : "too many arguments", a->argv[0], usage);
     return a->status < 0;
 }
 
@@ -149,9 +149,9 @@ double args_number(struct args *a, const char *what, const char *text, double le
     if (end != text && *end == '\0' && isfinite(value) && value >= least && value <= most)
         return value;
     if (most >= 1e30)
-        a->status = say_usage(&a->say, "%s: '%s' is not a number of %g or more", what, text, least);
+        a->status = console_usage(&a->console, "%s: '%s' is not a number of %g or more", what, text, least);
     else
-        a->status = say_usage(&a->say, "%s: '%s' is not a number from %g to %g", what, text, least, most);
+        a->status = console_usage(&a->console, "%s: '%s' is not a number from %g to %g", what, text, least, most);
     return 0;
 }
 
@@ -163,11 +163,11 @@ uint64_t args_whole(struct args *a, const char *what, const char *text, uint64_t
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value >= least && value <= most)
         return value;
     if (most == UINT64_MAX)
-        a->status =
-            say_usage(&a->say, "%s: '%s' is not a whole number of %llu or more", what, text, (unsigned long long)least);
+        a->status = console_usage(&a->console, "%s: '%s' is not a whole number of %llu or more", what, text,
+                                  (unsigned long long)least);
     else
-        a->status = say_usage(&a->say, "%s: '%s' is not a whole number from %llu to %llu", what, text,
-                              (unsigned long long)least, (unsigned long long)most);
+        a->status = console_usage(&a->console, "%s: '%s' is not a whole number from %llu to %llu", what, text,
+                                  (unsigned long long)least, (unsigned long long)most);
     return 0;
 }
 

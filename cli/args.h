@@ -12,7 +12,7 @@
 enum { ARGS_MOST = 48 };
 
 struct args {
-    struct say say;
+    struct console console;
     int argc;
     char **argv;                  /* argv[0] is the command's name */
     struct option all[ARGS_MOST]; /* the command's own options, then the common ones */

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 
 struct bench_run {
-    struct say say;
+    struct console console;
     double gflops, stream;
     const char *path; /* of rows to measure with, or NULL */
 };
 
 static void put(const struct bench_run *b, const char *name, double value)
 {
-    if (b->say.json) {
+    if (b->console.json) {
         printf(", \"%s\": ", name);
         json_write_number(stdout, value);
     } else {
@@ -31,7 +31,7 @@ static void put(const struct bench_run *b, const char *name, double value)
 static void print_timings(const struct bench_run *b, const char *data, const struct workload *w,
                           const struct timings *t)
 {
-    if (b->say.json)
+    if (b->console.json)
         printf("{\"bench\": \"cost\", \"data\": \"%s\", \"dim\": %zu, \"hidden\": %zu, \"particles\": %zu", data,
                w->dim, w->hidden, w->particles);
     else
@@ -52,7 +52,7 @@ static void print_timings(const struct bench_run *b, const char *data, const str
     put(b, "speedup_over_paper_schedule_hetero", t->paper_hetero_ms / t->batch_ms);
     put(b, "speedup_over_paper_schedule_auto", t->paper_auto_ms / t->auto_ms);
     put(b, "bytes", (double)t->bytes);
-    printf(b->say.json ? "}\n" : "\n");
+    printf(b->console.json ? "}\n" : "\n");
     fflush(stdout);
 }
 
@@ -89,12 +89,12 @@ static int print_growth(const struct bench_run *b, const struct growth *g)
         *(size_t *)((char *)&w + g->offset) = g->value[i];
         const char *wrong = workload_run(&w, NULL, 0, &t);
         if (wrong != NULL)
-            return say_error(&b->say, "%s", wrong);
+            return console_error(&b->console, "%s", wrong);
         x[i] = (double)g->value[i];
         write[i] = t.write_ms / t.write_evals;
         read[i] = t.batch_ms;
         bytes[i] = (double)t.bytes;
-        if (b->say.json)
+        if (b->console.json)
             printf("{\"bench\": \"growth\", \"of\": \"%s\", \"value\": %zu, \"write_ms\": %.6g, "
                    "\"write_ms_per_evaluation\": %.6g, "
                    "\"read_ms_per_query\": %.6g, \"bytes\": %zu}\n",
@@ -106,7 +106,7 @@ static int print_growth(const struct bench_run *b, const struct growth *g)
     }
     double of_write = exponent(g->count, x, write), of_read = exponent(g->count, x, read);
     double of_bytes = exponent(g->count, x, bytes);
-    if (b->say.json)
+    if (b->console.json)
         printf("{\"bench\": \"exponents\", \"of\": \"%s\", \"write\": %.4g, \"read\": %.4g, \"bytes\": %.4g}\n",
                g->name, of_write, of_read, of_bytes);
     else
@@ -124,7 +124,7 @@ static int measure_growth(const struct bench_run *b)
         {"particles", 3, {1, 2, 4}, {3072, 128, 0, 16, 64, 0}, offsetof(struct workload, particles)},
     };
     int status = EXIT_DONE;
-    if (!b->say.json)
+    if (!b->console.json)
         printf("How the cost grows\n");
     for (size_t i = 0; status == EXIT_DONE && i < sizeof growth / sizeof *growth; i++)
         status = print_growth(b, &growth[i]);
@@ -141,7 +141,7 @@ static int measure_cost(struct bench_run *b, const char *data, const struct work
     b->gflops = (gflops + machine_sgemm_gflops()) / 2;
     b->stream = (stream + machine_stream_gbs()) / 2;
     if (wrong != NULL)
-        return say_error(&b->say, "%s", wrong);
+        return console_error(&b->console, "%s", wrong);
     print_timings(b, data, w, &t);
     return EXIT_DONE;
 }
@@ -170,10 +170,10 @@ static int measure_costs(struct bench_run *b)
     options.max_rows = 64 + 16;
     options.scale_bytes = true;
     if (fmt_read(b->path, &options, &rows) != BPCN_OK)
-        return say_error(&b->say, "%s", bpcn_error());
+        return console_error(&b->console, "%s", bpcn_error());
     int status = rows.rows == options.max_rows
                      ? measure_shapes(b, b->path, rows.dim, &rows)
-                     : say_error(&b->say, "%s has %zu rows; bench needs %zu", b->path, rows.rows, options.max_rows);
+                     : console_error(&b->console, "%s has %zu rows; bench needs %zu", b->path, rows.rows, options.max_rows);
     fmt_table_free(&rows);
     return status;
 }
@@ -187,13 +187,13 @@ static int measure_machine(struct bench_run *b)
     o.dim = 1;
     o.layers = 0;
     if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))
-        return say_error(&b->say, "%s", bpcn_error());
+        return console_error(&b->console, "%s", bpcn_error());
     bpcn_memory_free(memory);
     b->gflops = machine_sgemm_gflops();
     b->stream = machine_stream_gbs();
     if (b->gflops == 0 || b->stream == 0)
-        return say_error(&b->say, "out of memory");
-    if (b->say.json)
+        return console_error(&b->console, "out of memory");
+    if (b->console.json)
         printf("{\"bench\": \"machine\", \"sgemm_gflops\": %.5g, \"stream_gbs\": %.5g, \"kernels\": \"%s\"}\n",
                b->gflops, b->stream, stats.kernels);
     else
@@ -214,11 +214,11 @@ int cmd_bench(int argc, char **argv)
         return a.status;
     if (!args_expect(&a, 0, 0, "bench [--data PATH] [--json]"))
         return a.status;
-    struct bench_run b = {.say = a.say, .path = path};
+    struct bench_run b = {.console = a.console, .path = path};
     int status = measure_machine(&b);
     if (status == EXIT_DONE)
         status = measure_costs(&b);
     if (status == EXIT_DONE)
         status = measure_growth(&b);
-    return say_flush(&b.say, status);
+    return console_flush(&b.console, status);
 }

@@ -3,8 +3,8 @@
 #include "commands.h"
 #include "table_schema.h"
 #include "memory_file.h"
+#include "parts.h"
 #include "table.h"
-#include "together.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE
 struct plan {
     bpcn_options options;
     fmt_schema fields;
-    struct like like;
+    struct table_schema like;
     int shapes;        /* of --image, --dim, --fields and --like, how many were given */
     uint64_t capacity; /* 0: not given, as are the next two */
     bool hidden, shards;
@@ -80,8 +80,8 @@ static void parse_hidden(struct args *a, bpcn_options *o)
     while (a->status < 0) {
         size_t length = strcspn(at, ",");
         if (o->layers == BPCN_MAX_LAYERS || length >= sizeof word) {
-            a->status =
-                say_usage(&a->say, "--hidden: '%s' is not a list of at most %d widths", optarg, BPCN_MAX_LAYERS);
+            a->status = console_usage(&a->console, "--hidden: '%s' is not a list of at most %d widths", optarg,
+                                      BPCN_MAX_LAYERS);
             return;
         }
         memcpy(word, at, length);
@@ -102,7 +102,7 @@ static int parse_word(struct args *a, const char *option, const char *const *wor
         return place;
     for (size_t i = 0; words[i] != NULL; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), " %s", words[i]);
-    a->status = say_usage(&a->say, "%s: '%s' is none of%s", option, optarg, list);
+    a->status = console_usage(&a->console, "%s: '%s' is none of%s", option, optarg, list);
     return 0;
 }
 
@@ -114,11 +114,11 @@ static void parse_shape(struct args *a, int c, struct plan *plan)
                                 : fmt_schema_parse_fields(optarg, &plan->fields) != BPCN_OK;
     plan->shapes++;
     if (failed)
-        a->status = say_usage(&a->say, "--%s: %s",
-                              c == OPT_IMAGE ? "image"
-                              : c == OPT_DIM ? "dim"
-                                             : "fields",
-                              bpcn_error());
+        a->status = console_usage(&a->console, "--%s: %s",
+                                  c == OPT_IMAGE ? "image"
+                                  : c == OPT_DIM ? "dim"
+                                                 : "fields",
+                                  bpcn_error());
 }
 
 static void parse_option(struct args *a, int c, struct plan *plan)
@@ -178,7 +178,7 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         plan->force = true;
         break;
     default:
-        if (!like_option(a, c, &plan->like))
+        if (!table_schema_option(a, c, &plan->like))
             parse_shape(a, c, plan);
     }
 }
@@ -186,7 +186,7 @@ static void parse_option(struct args *a, int c, struct plan *plan)
 static void parse_all(struct args *a, int argc, char **argv, struct plan *plan)
 {
     args_begin(a, argc, argv, own);
-    args_add(a, like_option_list);
+    args_add(a, table_schema_option_list);
     for (int c; (c = args_next(a)) >= 0;)
         parse_option(a, c, plan);
 }
@@ -200,18 +200,18 @@ static const fmt_schema *schema_of(const struct plan *plan)
 static void plan_free(struct plan *plan)
 {
     fmt_schema_free(&plan->fields);
-    like_free(&plan->like);
+    table_schema_free(&plan->like);
 }
 
 /* A table has a network of its own kind; what the command line says of it goes on top. */
 static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
 {
-    int status = like_infer(&a->say, &plan->like);
+    int status = table_schema_infer(&a->console, &plan->like);
     if (status != 0)
         return status;
     struct plan again = {0};
     bpcn_options_default(&again.options, sizeof again.options);
-    status = table_options(&a->say, schema_of(plan), plan->like.path, &again.options);
+    status = table_options(&a->console, schema_of(plan), plan->like.path, &again.options);
     if (status != 0)
         return status;
     parse_all(a, argc, argv, &again); /* it went well before */
@@ -242,12 +242,12 @@ static size_t narrowest(const bpcn_options *o)
 }
 
 /* What was not said follows from what was: rows of a shard from its width, or its width from its rows. */
-static int plan_shards(const struct say *say, struct plan *plan)
+static int plan_shards(const struct console *console, struct plan *plan)
 {
     bpcn_options *o = &plan->options;
     if (plan->capacity > 0 && plan->shards)
-        return say_usage(say, "give --capacity or --shards, not both: one follows from the other");
-    if (o->views > 0 && (plan->capacity > 0 || plan->shards || plan->files > 0 || !alone())) {
+        return console_usage(console, "give --capacity or --shards, not both: one follows from the other");
+    if (o->views > 0 && (plan->capacity > 0 || plan->shards || plan->files > 0 || parts_only_folders())) {
         o->views = 0; /* rows are to be told apart, or to be on several machines */
         o->shards = plan->shards ? o->shards : 1;
     }
@@ -264,72 +264,74 @@ static int plan_shards(const struct say *say, struct plan *plan)
         return 0;
     uint64_t shards = (plan->capacity + o->shard_rows - 1) / o->shard_rows;
     if (shards > BPCN_MAX_SHARDS)
-        return say_usage(say, "--capacity: %llu rows are %llu shards of %zu, but there can be at most %u",
-                         (unsigned long long)plan->capacity, (unsigned long long)shards, o->shard_rows,
-                         BPCN_MAX_SHARDS);
+        return console_usage(console, "--capacity: %llu rows are %llu shards of %zu, but there can be at most %u",
+                             (unsigned long long)plan->capacity, (unsigned long long)shards, o->shard_rows,
+                             BPCN_MAX_SHARDS);
     o->shards = (size_t)shards;
     return 0;
 }
 
 /* What works, but is hardly meant. */
-static void warn(const struct say *say, const bpcn_options *o)
+static void warn(const struct console *console, const bpcn_options *o)
 {
     if (o->shards > 1 && o->shard_rows > narrowest(o))
-        say_note(say, "a shard takes %zu rows, but its narrowest layer has %zu units: rows will blur before it is full",
-                 o->shard_rows, narrowest(o));
+        console_note(console,
+                     "a shard takes %zu rows, but its narrowest layer has %zu units: rows will blur before it is full",
+                     o->shard_rows, narrowest(o));
     if (o->shards == 1 && o->when_full == BPCN_RECYCLE)
-        say_note(say,
-                 "with one shard --when-full recycle empties the whole memory after every %zu rows (give "
-                 "--capacity or --shards)",
-                 o->shard_rows);
+        console_note(console,
+                     "with one shard --when-full recycle empties the whole memory after every %zu rows (give "
+                     "--capacity or --shards)",
+                     o->shard_rows);
 }
 
-static void tell_shards(const struct say *say, const struct memhead *h)
+static void tell_shards(const struct console *console, const struct memory_head *h)
 {
     static const char *const then[] = {"more blur", "then the oldest shard makes room", "then no more"};
     const bpcn_options *o = &h->options;
     if (o->views > 0)
-        say_result(say, "%zu views of ", o->views);
-    say_result(say, "%zu %s of ", o->views > 0 ? o->shards / o->views : o->shards,
-               o->views > 0 ? "networks" : "shards");
+        console_print(console, "%zu views of ", o->views);
+    console_print(console, "%zu %s of ", o->views > 0 ? o->shards / o->views : o->shards,
+                  o->views > 0 ? "networks" : "shards");
     for (size_t l = 0; l < o->layers; l++)
-        say_result(say, "%s%zu", l ? ", " : "", o->hidden[l]);
+        console_print(console, "%s%zu", l ? ", " : "", o->hidden[l]);
     if (o->views > 0) {
-        say_result(say, ": %.1f MB for any number of rows\n", (double)h->stats.bytes / 1e6);
+        console_print(console, ": %.1f MB for any number of rows\n", (double)h->stats.bytes / 1e6);
         return;
     }
-    say_result(say, ": up to %zu rows, %s; %.1f MB now, %.1f MB when full\n", o->shards * o->shard_rows,
-               then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
+    console_print(console, ": up to %zu rows, %s; %.1f MB now, %.1f MB when full\n", o->shards * o->shard_rows,
+                  then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
 }
 
 /* The file's bound, and whether the disk has that. */
-static void tell_disk(const struct say *say, const char *path, const struct memhead *h)
+static void tell_disk(const struct console *console, const char *path, const struct memory_head *h)
 {
     struct statvfs disk;
-    say_result(say, "on disk %s now, at most %s with its log, %s while that is folded", say_bytes(h->file_bytes),
-               say_bytes(h->file_most), say_bytes(h->disk_most));
+    console_print(console, "on disk %s now, at most %s with its log, %s while that is folded",
+                  console_bytes(h->file_bytes), console_bytes(h->file_most), console_bytes(h->disk_most));
     if (h->options.names > 0)
-        say_result(say, "; up to %s are for the names of the latest %zu rows", say_bytes(h->stats.name_bytes),
-                   h->options.names);
-    say_result(say, "\n");
+        console_print(console, "; up to %s are for the names of the latest %zu rows",
+                      console_bytes(h->stats.name_bytes), h->options.names);
+    console_print(console, "\n");
     uint64_t there = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
     if (there < h->disk_most - h->file_bytes)
-        say_note(say, "%s: its disk has %s free, so that its log is folded earlier%s", path, say_bytes(there),
-                 there < h->file_bytes ? ", and not at all before there is room for a second file like it" : "");
+        console_note(console, "%s: its disk has %s free, so that its log is folded earlier%s", path,
+                     console_bytes(there),
+                     there < h->file_bytes ? ", and not at all before there is room for a second file like it" : "");
 }
 
-static void tell(const struct args *a, const char *path, const struct like *like)
+static void tell(const struct args *a, const char *path, const struct table_schema *like)
 {
-    struct memhead head;
+    struct memory_head head;
     char fields[FIELDS_TEXT_MOST];
-    if (a->say.quiet || memfile_head(&a->say, path, &head) != 0)
+    if (a->console.quiet || memory_file_head(&a->console, path, &head) != 0)
         return;
     const bpcn_options *o = &head.options;
-    fmt_schema_describe(&head.remark.fields, fields, sizeof fields);
-    if (like->path != NULL && !a->say.json)
-        like_tell(&a->say, like);
-    say_result(&a->say, "%s: empty, %s, ", path, fields);
-    if (a->say.json) {
+    fmt_schema_describe(&head.note.fields, fields, sizeof fields);
+    if (like->path != NULL && !a->console.json)
+        table_schema_print(&a->console, like);
+    console_print(&a->console, "%s: empty, %s, ", path, fields);
+    if (a->console.json) {
         fputs("{\"created\":", stdout);
         json_write_string(stdout, path);
         printf(",\"dim\":%zu,\"bytes\":%zu,\"bytes_most\":%zu,\"shards\":%zu,\"shard_rows\":%zu", o->dim,
@@ -339,17 +341,17 @@ static void tell(const struct args *a, const char *path, const struct like *like
         if (head.file_most > 0)
             printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, head.file_most, head.disk_most);
         if (like->path != NULL)
-            like_tell(&a->say, like);
+            table_schema_print(&a->console, like);
         puts("}");
     } else if (o->shards > 1) {
-        tell_shards(&a->say, &head);
+        tell_shards(&a->console, &head);
     } else {
-        say_result(&a->say, "%zu hidden layer%s, %s in memory whatever is written\n", o->layers,
-                   o->layers == 1 ? "" : "s", say_bytes(head.stats.bytes));
+        console_print(&a->console, "%zu hidden layer%s, %s in memory whatever is written\n", o->layers,
+                      o->layers == 1 ? "" : "s", console_bytes(head.stats.bytes));
     }
     if (head.file_most > 0)
-        tell_disk(&a->say, path, &head);
-    memhead_free(&head);
+        tell_disk(&a->console, path, &head);
+    memory_head_free(&head);
 }
 
 /* Bytes of the first shard's means and roots, the greater part of an empty memory. */
@@ -362,38 +364,39 @@ static double bytes_of_shard(const bpcn_options *o)
 }
 
 /* What takes long or does not fit is said before it begins; beyond the machine's memory it is to be asked for twice. */
-static int announce(const struct say *say, const char *path, const bpcn_options *o, bool force)
+static int announce(const struct console *console, const char *path, const bpcn_options *o, bool force)
 {
     double bytes = bytes_of_shard(o), there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (bytes > there && !force)
-        return say_error(
-            say,
+        return console_error(
+            console,
             "%s: would take %.1f GB of memory and of disk, but this machine has %.1f GB of memory; narrower "
             "layers (--hidden) take less, --force tries all the same",
             path, bytes / 1e9, there / 1e9);
     if (bytes > announced_bytes)
-        say_note(say, "%s: will take %.1f GB of memory and of disk; this machine has %.1f GB of memory", path,
-                 bytes / 1e9, there / 1e9);
+        console_note(console, "%s: will take %.1f GB of memory and of disk; this machine has %.1f GB of memory", path,
+                     bytes / 1e9, there / 1e9);
     return 0;
 }
 
 /* The memory that was asked for; 0, or an exit status after a message. */
 static int create(struct args *a, struct plan *plan, const char *path)
 {
-    struct remark remark = {.fields = *schema_of(plan), .fullness = 0};
-    char note[NOTE_MOST];
-    plan->options.dim = remark.fields.dim;
-    if (!plan->names && (plan->like.path != NULL || fmt_schema_picture(&remark.fields) != NULL))
+    struct memory_note note = {.fields = *schema_of(plan), .fullness = 0};
+    char text[NOTE_MOST];
+    plan->options.dim = note.fields.dim;
+    if (!plan->names && (plan->like.path != NULL || fmt_schema_picture(&note.fields) != NULL))
         plan->options.names = NAMES_USUAL;
-    if (plan_shards(&a->say, plan) != 0)
+    if (plan_shards(&a->console, plan) != 0)
         return EXIT_USAGE;
-    warn(&a->say, &plan->options);
-    if (remark_format(&remark, note, sizeof note - 128) != 0) /* counts are longer later on */
-        return say_error(&a->say,
-                         "%s: the names, words and scales of %zu columns do not fit into %d bytes (--ignore some)",
-                         path, remark.fields.count, BPCN_MAX_NOTE);
-    int status = announce(&a->say, path, &plan->options, plan->force);
-    return status ? status : memfile_create(&a->say, path, &plan->options, &remark.fields, plan->force, plan->files);
+    warn(&a->console, &plan->options);
+    if (note_format(&note, text, sizeof text - 128) != 0) /* counts are longer later on */
+        return console_error(&a->console,
+                             "%s: the names, words and scales of %zu columns do not fit into %d bytes (--ignore some)",
+                             path, note.fields.count, BPCN_MAX_NOTE);
+    int status = announce(&a->console, path, &plan->options, plan->force);
+    return status ? status
+                  : memory_file_create(&a->console, path, &plan->options, &note.fields, plan->force, plan->files);
 }
 
 int cmd_create(int argc, char **argv)
@@ -407,12 +410,13 @@ int cmd_create(int argc, char **argv)
     if (!args_expect(&a, 1, 1, "MEM --like TABLE.csv | --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
         status = a.status;
     else if (plan.shapes + table != 1)
-        status = say_usage(&a.say,
-                           "%s: say what a row is with one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
-                           "--fields image:28x28,label:10",
-                           args_rest(&a)[0]);
+        status = console_usage(&a.console,
+                               "%s: say what a row is with one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
+                               "--fields image:28x28,label:10",
+                               args_rest(&a)[0]);
     else if (!table && (plan.like.wish_count > 0 || plan.like.missing.count > 0))
-        status = say_usage(&a.say, "--column, --ignore and --missing are about the columns of a --like TABLE.csv");
+        status =
+            console_usage(&a.console, "--column, --ignore and --missing are about the columns of a --like TABLE.csv");
     else if (table)
         status = plan_table(&a, argc, argv, &plan);
     if (status == 0 && a.status < 0)
@@ -420,5 +424,5 @@ int cmd_create(int argc, char **argv)
     if (status == 0 && a.status < 0)
         tell(&a, args_rest(&a)[0], &plan.like);
     plan_free(&plan);
-    return say_flush(&a.say, status);
+    return console_flush(&a.console, status);
 }

@@ -15,25 +15,24 @@ struct tally {
 };
 
 /* One row; a refusal is said and counted, anything else ends the command. */
-static int delete_row(struct memfile *file, const struct batch *batch, size_t row, struct tally *tally)
+static int delete_row(struct memory_file *file, const struct batch *batch, size_t row, struct tally *tally)
 {
     char name[4096];
-    const struct say *say = file->say;
-    size_t dim = file->remark.fields.dim;
+    const struct console *console = file->console;
+    size_t dim = file->note.fields.dim;
     if (batch->known != NULL && memchr(batch->known + row * dim, 0, dim) != NULL)
-        return say_error(file->say, "%s: row %zu has missing values; only a whole row can be taken back", batch->name,
-                         batch->first + row);
-    bpcn_status status = memfile_delete(file, batch->x + row * file->remark.fields.dim);
+        return console_error(file->console, "%s: row %zu has missing values; only a whole row can be taken back",
+                             batch->name, batch->first + row);
+    bpcn_status status = memory_file_delete(file, batch->x + row * file->note.fields.dim);
     batch_row_name(batch, row, name, sizeof name);
-    if (status != BPCN_OK && status != BPCN_REFUSED)
-        return say_error(say, "%s: %s", name, memfile_why(file));
-    if (status == BPCN_OK)
-        tally->deleted++;
-    else
-        tally->refused++;
-    if (status == BPCN_REFUSED && !say->json)
-        say_error(say, "%s: not deleted: the memory does not hold it", name);
-    if (say->json) {
+    bool refused = status == BPCN_REFUSED || status == BPCN_NOT_HELD;
+    if (status != BPCN_OK && !refused)
+        return console_error(console, "%s: %s", name, bpcn_error());
+    tally->deleted += status == BPCN_OK;
+    tally->refused += refused;
+    if (refused && !console->json)
+        console_error(console, "%s: not deleted: the memory does not hold it", name);
+    if (console->json) {
         fputs("{\"input\":", stdout);
         json_write_string(stdout, batch->name);
         printf(",\"row\":%zu,\"deleted\":%s}\n", batch->first + row, status == BPCN_OK ? "true" : "false");
@@ -41,11 +40,12 @@ static int delete_row(struct memfile *file, const struct batch *batch, size_t ro
     return 0;
 }
 
-static int delete_batch(struct memfile *file, const struct batch *batch, struct progress *p, struct tally *tally)
+static int delete_batch(struct memory_file *file, const struct batch *batch, struct progress *p, struct tally *tally)
 {
-    for (size_t f = 0; f < file->remark.fields.count; f++)
+    for (size_t f = 0; f < file->note.fields.count; f++)
         if (!batch->given[f])
-            return say_error(file->say, "%s: field %s is missing", batch->name, file->remark.fields.column[f].name);
+            return console_error(file->console, "%s: field %s is missing", batch->name,
+                                 file->note.fields.column[f].name);
     for (size_t i = 0; i < batch->rows; i++) {
         if (interrupted())
             return EXIT_INTERRUPTED;
@@ -58,32 +58,32 @@ static int delete_batch(struct memfile *file, const struct batch *batch, struct 
 }
 
 /* What was done, whatever happened: 0, or an exit status. */
-static int finish_delete(struct memfile *file, const struct tally *tally, int status)
+static int finish_delete(struct memory_file *file, const struct tally *tally, int status)
 {
     int saved = tally->deleted > 0 ? measure_fullness(file, NULL) : 0;
-    saved = saved ? saved : memfile_commit(file);
+    saved = saved ? saved : memory_file_commit(file);
     if (saved == 0 && status == EXIT_INTERRUPTED)
-        say_error(file->say, "%s: %s; %zu row%s deleted before that", file->path, interruption(), tally->deleted,
-                  tally->deleted == 1 ? "" : "s");
+        console_error(file->console, "%s: %s; %zu row%s deleted before that", file->path, interruption(),
+                      tally->deleted, tally->deleted == 1 ? "" : "s");
     else if (saved == 0)
-        say_result(file->say, "%s: %zu row%s deleted\n", file->path, tally->deleted, tally->deleted == 1 ? "" : "s");
+        console_print(file->console, "%s: %zu row%s deleted\n", file->path, tally->deleted,
+                      tally->deleted == 1 ? "" : "s");
     status = status ? status : saved;
     return status == 0 && tally->refused > 0 ? EXIT_REFUSED : status;
 }
 
 /* The latest row of a name. */
-static int delete_name(struct memfile *file, const char *name, struct tally *tally)
+static int delete_name(struct memory_file *file, const char *name, struct tally *tally)
 {
-    bpcn_status status = memfile_delete_name(file, name);
-    if (status != BPCN_OK && status != BPCN_REFUSED)
-        return say_error(file->say, "%s: %s", name, memfile_why(file));
-    if (status == BPCN_OK)
-        tally->deleted++;
-    else
-        tally->refused++;
-    if (status == BPCN_REFUSED && !file->say->json)
-        say_error(file->say, "%s: not deleted: %s", file->path, memfile_why(file));
-    if (file->say->json) {
+    bpcn_status status = memory_file_delete_name(file, name);
+    bool refused = status == BPCN_REFUSED || status == BPCN_NOT_HELD;
+    if (status != BPCN_OK && !refused)
+        return console_error(file->console, "%s: %s", name, bpcn_error());
+    tally->deleted += status == BPCN_OK;
+    tally->refused += refused;
+    if (refused && !file->console->json)
+        console_error(file->console, "%s: not deleted: %s", file->path, bpcn_error());
+    if (file->console->json) {
         fputs("{\"name\":", stdout);
         json_write_string(stdout, name);
         printf(",\"deleted\":%s}\n", status == BPCN_OK ? "true" : "false");
@@ -92,11 +92,11 @@ static int delete_name(struct memfile *file, const char *name, struct tally *tal
 }
 
 /* Whether a row of this name is kept. */
-static bool is_name(const struct memfile *file, const char *text)
+static bool is_name(const struct memory_file *file, const char *text)
 {
     size_t count;
     bool found = false;
-    bpcn_name *names = memfile_names(file, &count);
+    bpcn_name *names = memory_file_names(file, &count);
     for (size_t i = 0; names != NULL && i < count && !found; i++)
         found = strcmp(names[i].name, text) == 0;
     free(names);
@@ -104,7 +104,7 @@ static bool is_name(const struct memfile *file, const char *text)
 }
 
 /* Takes the names from among the arguments; how many are left. */
-static int delete_names(struct memfile *file, char **given, int count, struct tally *tally, int *status)
+static int delete_names(struct memory_file *file, char **given, int count, struct tally *tally, int *status)
 {
     int left = 0;
     for (int i = 0; i < count && *status == 0; i++)
@@ -113,16 +113,16 @@ static int delete_names(struct memfile *file, char **given, int count, struct ta
         else if (is_name(file, given[i]))
             *status = delete_name(file, given[i], tally);
         else
-            *status = say_error(file->say, "%s: no such file, nor the name of a row that is kept", given[i]);
+            *status = console_error(file->console, "%s: no such file, nor the name of a row that is kept", given[i]);
     return left;
 }
 
-static int delete_inputs(struct memfile *file, struct input *input, struct tally tally)
+static int delete_inputs(struct memory_file *file, struct input *input, struct tally tally)
 {
     struct progress p;
     struct batch batch;
     int status = 0, got = 0;
-    progress_begin(&p, file->say, "deleting", "rows");
+    progress_begin(&p, file->console, "deleting", "rows");
     while (status == 0 && (got = input_next(input, &batch)) > 0) {
         status = delete_batch(file, &batch, &p, &tally);
         batch_free(&batch);
@@ -139,7 +139,7 @@ int cmd_delete(int argc, char **argv)
 {
     struct args a;
     struct input_options options = {0};
-    struct memfile file;
+    struct memory_file file;
     args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
     args_add(&a, input_option_list);
     for (int c; (c = args_next(&a)) >= 0;)
@@ -147,14 +147,14 @@ int cmd_delete(int argc, char **argv)
     if (!args_expect(&a, 2, 1 << 30, "MEM INPUT... | NAME..."))
         return a.status;
     catch_interrupts();
-    int status = memfile_open(&a.say, args_rest(&a)[0], TO_CHANGE, &file);
+    int status = memory_file_open(&a.console, args_rest(&a)[0], TO_CHANGE, &file);
     if (status != 0)
         return status;
     struct tally tally = {0};
     int left = delete_names(&file, args_rest(&a) + 1, args_count(&a) - 1, &tally, &status);
     struct input *input = NULL;
     if (status == 0 && left > 0)
-        input = input_open(&a.say, &file.remark.fields, &options, args_rest(&a) + 1, left);
+        input = input_open(&a.console, &file.note.fields, &options, args_rest(&a) + 1, left);
     if (input != NULL)
         status = delete_inputs(&file, input, tally);
     else if (tally.deleted + tally.refused > 0)
@@ -162,8 +162,8 @@ int cmd_delete(int argc, char **argv)
     else
         status = status ? status : EXIT_FAILED;
     input_close(input);
-    memfile_close(&file);
-    return say_flush(&a.say, status);
+    memory_file_close(&file);
+    return console_flush(&a.console, status);
 }
 
 /* ---- bpcn forget: everything fades towards the prior. */
@@ -173,46 +173,47 @@ enum { OPT_BETA = 400, OPT_TIMES };
 static const struct option forget_options[] = {
     {"beta", required_argument, NULL, OPT_BETA}, {"times", required_argument, NULL, OPT_TIMES}, {NULL, 0, NULL, 0}};
 
-static int fade(struct memfile *file, double beta, size_t times, size_t *done)
+static int fade(struct memory_file *file, double beta, size_t times, size_t *done)
 {
     struct progress p;
-    progress_begin(&p, file->say, "forgetting", "times");
+    progress_begin(&p, file->console, "forgetting", "times");
     for (*done = 0; *done < times && !interrupted(); ++*done) {
         progress_update(&p, *done, times);
-        if (memfile_forget(file, beta) != BPCN_OK) {
+        bpcn_status status = memory_file_forget(file, beta);
+        if (status != BPCN_OK) {
             progress_clear(&p);
-            return memfile_error(file);
+            return memory_file_error(file, status);
         }
     }
     progress_clear(&p);
     return 0;
 }
 
-static int forget_times(struct memfile *file, double beta, size_t times)
+static int forget_times(struct memory_file *file, double beta, size_t times)
 {
-    const struct say *say = file->say;
+    const struct console *console = file->console;
     size_t done = 0;
     int status = fade(file, beta, times, &done);
     if (status == 0)
         status = measure_fullness(file, NULL);
-    int saved = memfile_commit(file);
+    int saved = memory_file_commit(file);
     status = status ? status : saved;
     if (status != 0)
         return status;
-    say_result(say, "%s: forgot by %g, %zu time%s; %.0f %% full\n", file->path, beta, done, done == 1 ? "" : "s",
-               100 * file->remark.fullness);
-    if (say->json)
-        printf("{\"forgets\":%zu,\"beta\":%.9g,\"fullness\":%.6g}\n", done, beta, file->remark.fullness);
+    console_print(console, "%s: forgot by %g, %zu time%s; %.0f %% full\n", file->path, beta, done, done == 1 ? "" : "s",
+                  100 * file->note.fullness);
+    if (console->json)
+        printf("{\"forgets\":%zu,\"beta\":%.9g,\"fullness\":%.6g}\n", done, beta, file->note.fullness);
     if (done == times)
         return EXIT_DONE;
-    say_error(say, "%s: %s; forgot %zu of %zu times", file->path, interruption(), done, times);
+    console_error(console, "%s: %s; forgot %zu of %zu times", file->path, interruption(), done, times);
     return EXIT_INTERRUPTED;
 }
 
 int cmd_forget(int argc, char **argv)
 {
     struct args a;
-    struct memfile file;
+    struct memory_file file;
     double beta = -1;
     size_t times = 1;
     args_begin(&a, argc, argv, forget_options);
@@ -224,12 +225,12 @@ int cmd_forget(int argc, char **argv)
     if (!args_expect(&a, 1, 1, "MEM --beta 0.01 [--times N]"))
         return a.status;
     if (beta < 0)
-        return say_usage(&a.say, "--beta is needed: 0 forgets nothing, 1 everything");
+        return console_usage(&a.console, "--beta is needed: 0 forgets nothing, 1 everything");
     catch_interrupts();
-    int status = memfile_open(&a.say, args_rest(&a)[0], TO_CHANGE, &file);
+    int status = memory_file_open(&a.console, args_rest(&a)[0], TO_CHANGE, &file);
     if (status != 0)
         return status;
     status = forget_times(&file, beta, times);
-    memfile_close(&file);
-    return say_flush(&a.say, status);
+    memory_file_close(&file);
+    return console_flush(&a.console, status);
 }

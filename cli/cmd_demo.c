@@ -180,11 +180,11 @@ static int run(struct demo *d, const char *out)
 /* ---- --serve */
 
 /* A memory file with the pictures, in narrow networks of which there are more than these fill. */
-static int make_file(const struct say *say, const struct demo *d, const char *path)
+static int make_file(const struct console *console, const struct demo *d, const char *path)
 {
     bpcn_options o;
     fmt_schema schema = {0};
-    struct memfile file;
+    struct memory_file file;
     bpcn_write_row became[PICTURES];
     size_t written;
     bpcn_options_default(&o, sizeof o);
@@ -194,19 +194,18 @@ static int make_file(const struct say *say, const struct demo *d, const char *pa
         o.hidden[l] = 64;
     if (fields_parse_shape("image", "28x28", &schema) != 0)
         return complain(bpcn_error());
-    int failed = memfile_create(say, path, &o, &schema, false, 0);
+    int failed = memory_file_create(console, path, &o, &schema, false, 0);
     fmt_schema_free(&schema);
-    if (failed || memfile_open(say, path, TO_CHANGE, &file) != 0)
+    if (failed || memory_file_open(console, path, TO_CHANGE, &file) != 0)
         return 1;
-    failed = memfile_write(&file, d->pictures.data, NULL, PICTURES, NULL, became, &written) != BPCN_OK
-                 ? memfile_error(&file)
-                 : memfile_commit(&file);
-    memfile_close(&file);
+    bpcn_status status = memory_file_write(&file, d->pictures.data, NULL, PICTURES, NULL, became, &written);
+    failed = status != BPCN_OK ? memory_file_error(&file, status) : memory_file_commit(&file);
+    memory_file_close(&file);
     return failed;
 }
 
 /* Until a signal ends it; what was written to it is gone then. */
-static int serve(const struct say *say, struct demo *d, const char *listen)
+static int serve(const struct console *console, struct demo *d, const char *listen)
 {
     const char *place = getenv("TMPDIR") != NULL && *getenv("TMPDIR") != '\0' ? getenv("TMPDIR") : "/tmp";
     char folder[1024], path[sizeof folder + 16];
@@ -222,7 +221,7 @@ static int serve(const struct say *say, struct demo *d, const char *listen)
         *argv[] = {"serve", path, "--examples", examples, "--listen", address, NULL};
     memcpy(examples, dataset, sizeof dataset);
     snprintf(address, sizeof address, "%s", listen);
-    int status = make_file(say, d, path);
+    int status = make_file(console, d, path);
     if (status == 0)
         status = cmd_serve(6, argv);
     unlink(path);
@@ -245,7 +244,7 @@ int cmd_demo(int argc, char **argv)
             listen = optarg;
     if (a.status != -1 || !args_expect(&a, 0, served ? 0 : 1, "[OUT.png] | --serve [--listen ADDRESS:PORT]"))
         return a.status;
-    int failed = served ? serve(&a.say, &d, listen) : run(&d, args_count(&a) == 1 ? args_rest(&a)[0] : "demo.png");
+    int failed = served ? serve(&a.console, &d, listen) : run(&d, args_count(&a) == 1 ? args_rest(&a)[0] : "demo.png");
     fmt_table_free(&d.pictures);
     fmt_grid_free(&d.grid);
     bpcn_memory_free(d.memory);

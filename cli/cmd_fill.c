@@ -15,7 +15,7 @@
 #include <strings.h>
 
 struct fill {
-    struct memfile file;
+    struct memory_file file;
     struct input_options input;
     struct progress progress;
     const char *output; /* -o; "-": standard output */
@@ -45,15 +45,15 @@ bool fill_is_table(const struct fill *fill, const char *path)
 int fill_write(struct fill *fill, const char *name, size_t row, const float *x, const unsigned char *known)
 {
     bpcn_write_row became;
-    size_t written = 0, dim = fill->file.remark.fields.dim;
+    size_t written = 0, dim = fill->file.note.fields.dim;
     bool whole = memchr(known, 0, dim) == NULL;
     if (memchr(known, 1, dim) == NULL)
         return 0; /* nothing to learn */
     bpcn_status status = trials_write(&fill->file, x, whole ? NULL : known, 1, NULL, &became, &written);
     fill->written += written;
     if (status != BPCN_OK)
-        return say_error(fill->file.say, "%s row %zu: %s", name, row, memfile_why(&fill->file));
-    return memfile_breathe(&fill->file);
+        return console_error(fill->file.console, "%s row %zu: %s", name, row, bpcn_error());
+    return memory_file_breathe(&fill->file);
 }
 
 /* The spreads of the filled cells, NaN for the others: [rows x cells]. */
@@ -65,17 +65,17 @@ struct spreads {
 static int keep_spread(const struct fill *fill, struct spreads *s, const unsigned char *known, const float *x,
                        const float *spread)
 {
-    const fmt_schema *schema = &fill->file.remark.fields;
+    const fmt_schema *schema = &fill->file.note.fields;
     float *more = realloc(s->cells, (s->rows + 1) * schema->cells * sizeof *more);
     if (more == NULL)
-        return say_error(fill->file.say, "out of memory");
+        return console_error(fill->file.console, "out of memory");
     s->cells = more;
     float *row = more + s->rows++ * schema->cells;
     for (size_t k = 0; k < schema->count; k++) {
         const fmt_column *c = &schema->column[k];
         for (size_t j = 0; j < c->cells; j++) {
             size_t at = c->offset + j;
-            row[c->cell + j] = known[at] ? NAN : (float)cell_spread(c, x + at, spread + at);
+            row[c->cell + j] = known[at] ? NAN : (float)recall_cell_spread(c, x + at, spread + at);
         }
     }
     return 0;
@@ -85,20 +85,21 @@ static int keep_spread(const struct fill *fill, struct spreads *s, const unsigne
 static int fill_row(struct fill *fill, const struct batch *batch, size_t i, struct output *out, struct spreads *spreads,
                     float *whole)
 {
-    size_t dim = fill->file.remark.fields.dim;
+    size_t dim = fill->file.note.fields.dim;
     float *spread = whole + dim;
     unsigned char *known = malloc(dim);
     if (known == NULL)
-        return say_error(fill->file.say, "out of memory");
+        return console_error(fill->file.console, "out of memory");
     memset(known, 1, dim);
     memset(spread, 0, dim * sizeof *spread);
     if (batch->known != NULL)
         memcpy(known, batch->known + i * dim, dim);
     memcpy(whole, batch->x + i * dim, dim * sizeof *whole);
     bool gaps = memchr(known, 0, dim) != NULL;
-    int status = gaps ? fill_rows(&fill->file, whole, known, 1, spread) : 0;
-    for (size_t k = 0; k < fill->file.remark.fields.count; k++) {
-        const fmt_column *c = &fill->file.remark.fields.column[k];
+    bpcn_status done = gaps ? recall_fill(&fill->file, whole, known, 1, spread) : BPCN_OK;
+    int status = done != BPCN_OK ? memory_file_error(&fill->file, done) : 0;
+    for (size_t k = 0; k < fill->file.note.fields.count; k++) {
+        const fmt_column *c = &fill->file.note.fields.column[k];
         for (size_t j = 0; j < c->cells; j++)
             fill->filled_cells += !known[c->offset + j];
     }
@@ -130,21 +131,21 @@ static int fill_batches(struct fill *fill, struct input *input, struct output *o
 
 static int save_spreads(const struct fill *fill, const struct spreads *s)
 {
-    fmt_table table = {.rows = s->rows, .dim = fill->file.remark.fields.cells, .data = s->cells};
+    fmt_table table = {.rows = s->rows, .dim = fill->file.note.fields.cells, .data = s->cells};
     if (fill->spread == NULL || fmt_write(fill->spread, FMT_ANY, &table) == BPCN_OK)
         return 0;
-    return say_error(fill->file.say, "%s", bpcn_error());
+    return console_error(fill->file.console, "%s", bpcn_error());
 }
 
 int fill_array(struct fill *fill, const char *path)
 {
-    const fmt_schema *fields = &fill->file.remark.fields;
+    const fmt_schema *fields = &fill->file.note.fields;
     struct output_options options = {.path = fill->output, .channels_last = fill->input.channels_last};
     struct spreads spreads = {0};
     char *names[] = {(char *)(uintptr_t)path};
     float *whole = malloc(2 * fields->dim * sizeof *whole);
-    struct output *out = output_open(fill->file.say, fields, &options);
-    struct input *input = out && whole ? input_open(fill->file.say, fields, &fill->input, names, 1) : NULL;
+    struct output *out = output_open(fill->file.console, fields, &options);
+    struct input *input = out && whole ? input_open(fill->file.console, fields, &fill->input, names, 1) : NULL;
     int status = input ? fill_batches(fill, input, out, &spreads, whole) : EXIT_FAILED;
     status = status ? status : save_spreads(fill, &spreads);
     status = status ? status : output_finish(out);
@@ -235,13 +236,13 @@ static int add_row(struct filler *f)
     good = good && append(&f->text, r->ending, r->ending_size) &&
            append(&f->spreads, r->ending_size ? r->ending : "\n", r->ending_size ? r->ending_size : 1);
     if (!good)
-        say_error(f->fill->file.say, "out of memory");
+        console_error(f->fill->file.console, "out of memory");
     return good ? f->gaps > before : -1;
 }
 
 static bpcn_status put_gap(struct filler *f, const struct gap *g)
 {
-    size_t at = g->row * f->fill->file.remark.fields.dim + g->cell->entry;
+    size_t at = g->row * f->fill->file.note.fields.dim + g->cell->entry;
     const fmt_column *column = g->cell->column;
     char text[FMT_CELL_ROOM];
     fmt_decode_text(column, f->whole + at, &f->table->style, text, sizeof text);
@@ -251,7 +252,7 @@ static bpcn_status put_gap(struct filler *f, const struct gap *g)
     status = status == BPCN_OK && quote ? fmt_output_put(f->out, "\"", 1) : status;
     if (status != BPCN_OK || f->spread_out == NULL)
         return status;
-    double spread = cell_spread(column, f->whole + at, f->spread + at);
+    double spread = recall_cell_spread(column, f->whole + at, f->spread + at);
     fmt_column shown = {.kind = FMT_NUMBER, .scale = column->kind == FMT_CATEGORY ? 1 : column->scale};
     fmt_format_number(&shown, spread, f->table->style.decimal, text, sizeof text);
     return fmt_output_put(f->spread_out, text, strlen(text));
@@ -265,11 +266,11 @@ static bpcn_status put_part(fmt_output *out, const struct waiting *w, size_t fro
 /* What waits goes out, its gaps filled. */
 static int flush(struct filler *f)
 {
-    size_t dim = f->fill->file.remark.fields.dim, at = 0, empty = 0;
+    size_t dim = f->fill->file.note.fields.dim, at = 0, empty = 0;
     memcpy(f->whole, f->x, f->rows * dim * sizeof *f->x);
-    int failed = fill_rows(&f->fill->file, f->whole, f->known, f->rows, f->spread);
-    if (failed)
-        return failed;
+    bpcn_status filled = recall_fill(&f->fill->file, f->whole, f->known, f->rows, f->spread);
+    if (filled != BPCN_OK)
+        return memory_file_error(&f->fill->file, filled);
     bpcn_status status = BPCN_OK;
     for (size_t i = 0; i <= f->gaps && status == BPCN_OK; i++) {
         size_t end = i < f->gaps ? f->gap[i].at : f->text.size;
@@ -285,13 +286,13 @@ static int flush(struct filler *f)
     f->fill->filled_cells += f->gaps;
     f->fill->filled_rows += f->rows;
     f->gaps = f->rows = f->text.size = f->spreads.size = 0;
-    return status == BPCN_OK ? 0 : say_error(f->fill->file.say, "%s", bpcn_error());
+    return status == BPCN_OK ? 0 : console_error(f->fill->file.console, "%s", bpcn_error());
 }
 
 static int take_row(struct filler *f)
 {
     struct fill *fill = f->fill;
-    size_t dim = fill->file.remark.fields.dim;
+    size_t dim = fill->file.note.fields.dim;
     float *x = f->x + f->rows * dim;
     unsigned char *known = f->known + f->rows * dim;
     int gaps = add_row(f);
@@ -309,12 +310,12 @@ static int take_row(struct filler *f)
 
 static int run(struct filler *f)
 {
-    size_t dim = f->fill->file.remark.fields.dim;
+    size_t dim = f->fill->file.note.fields.dim;
     int got = 1, status = 0;
     if (f->table->header != NULL &&
         (fmt_output_put(f->out, f->table->header, f->table->header_size) != BPCN_OK ||
          (f->spread_out != NULL && fmt_output_put(f->spread_out, f->table->header, f->table->header_size) != BPCN_OK)))
-        return say_error(f->fill->file.say, "%s", bpcn_error());
+        return console_error(f->fill->file.console, "%s", bpcn_error());
     while (status == 0 && got > 0) {
         if (interrupted())
             return EXIT_INTERRUPTED;
@@ -326,7 +327,7 @@ static int run(struct filler *f)
     if (got < 0)
         return interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     if (status == 0 && !append(&f->text, f->table->record.before, f->table->record.before_size))
-        status = say_error(f->fill->file.say, "out of memory");
+        status = console_error(f->fill->file.console, "out of memory");
     return status ? status : flush(f);
 }
 
@@ -336,12 +337,12 @@ static int finish(struct filler *f, int status)
     bpcn_status kept = status == 0 ? BPCN_OK : BPCN_INVALID;
     kept = fmt_output_close(f->out, kept);
     kept = fmt_output_close(f->spread_out, kept);
-    return status == 0 && kept != BPCN_OK ? say_error(f->fill->file.say, "%s", bpcn_error()) : status;
+    return status == 0 && kept != BPCN_OK ? console_error(f->fill->file.console, "%s", bpcn_error()) : status;
 }
 
 int fill_table(struct fill *fill, const char *path)
 {
-    size_t dim = fill->file.remark.fields.dim, fit = BYTES_AT_ONCE / (dim * sizeof(float));
+    size_t dim = fill->file.note.fields.dim, fit = BYTES_AT_ONCE / (dim * sizeof(float));
     struct filler f = {.fill = fill, .most = fill->write || fit < 1 ? 1 : fit < ROWS_AT_ONCE ? fit : ROWS_AT_ONCE};
     f.x = malloc(f.most * dim * sizeof *f.x);
     f.whole = malloc(f.most * dim * sizeof *f.whole);
@@ -349,12 +350,12 @@ int fill_table(struct fill *fill, const char *path)
     f.known = malloc(f.most * dim);
     int status = EXIT_FAILED;
     if (f.x == NULL || f.whole == NULL || f.spread == NULL || f.known == NULL)
-        say_error(fill->file.say, "out of memory");
-    else if ((f.table = table_open(fill->file.say, &fill->file.remark.fields, path, fill->input.clip)) == NULL)
+        console_error(fill->file.console, "out of memory");
+    else if ((f.table = table_open(fill->file.console, &fill->file.note.fields, path, fill->input.clip)) == NULL)
         status = EXIT_FAILED;
     else if (fmt_output_open(fill->output, &f.out) != BPCN_OK ||
              (fill->spread != NULL && fmt_output_open(fill->spread, &f.spread_out) != BPCN_OK))
-        status = finish(&f, say_error(fill->file.say, "%s", bpcn_error()));
+        status = finish(&f, console_error(fill->file.console, "%s", bpcn_error()));
     else
         status = finish(&f, run(&f));
     table_close(f.table);
@@ -373,11 +374,11 @@ static const struct option own[] = {{"output", required_argument, NULL, 'o'},
 
 static void tell(const struct fill *f)
 {
-    const struct say *say = f->file.say;
+    const struct console *console = f->file.console;
     FILE *to = strcmp(f->output, "-") == 0 ? stderr : stdout;
-    if (say->quiet)
+    if (console->quiet)
         return;
-    if (say->json) {
+    if (console->json) {
         fprintf(to, "{\"rows\":%zu,\"filled_rows\":%zu,\"filled_cells\":%zu,\"written\":%zu}\n", f->rows,
                 f->filled_rows, f->filled_cells, f->written);
         return;
@@ -394,22 +395,23 @@ static int open_and_run(struct args *a, struct fill *f)
 {
     const char *input = args_rest(a)[1];
     bool piped = strcmp(f->output, "-") == 0;
-    int status = memfile_open(&a->say, args_rest(a)[0], f->write ? TO_CHANGE : TO_LOOK, &f->file);
+    int status = memory_file_open(&a->console, args_rest(a)[0], f->write ? TO_CHANGE : TO_LOOK, &f->file);
     if (status != 0)
         return status;
-    progress_begin(&f->progress, &a->say, "filling", "rows");
+    progress_begin(&f->progress, &a->console, "filling", "rows");
     status = fill_is_table(f, input) ? fill_table(f, input) : fill_array(f, input);
     progress_clear(&f->progress);
     if (status == EXIT_INTERRUPTED)
-        say_error(&a->say, "%s: %s after %zu row%s%s%s%s", f->file.path, interruption(), f->rows,
-                  f->rows == 1 ? "" : "s", piped ? "" : "; ", piped ? "" : f->output, piped ? "" : " was not written");
-    int saved = f->written > 0 ? memfile_commit(&f->file) : 0;
+        console_error(&a->console, "%s: %s after %zu row%s%s%s%s", f->file.path, interruption(), f->rows,
+                      f->rows == 1 ? "" : "s", piped ? "" : "; ", piped ? "" : f->output,
+                      piped ? "" : " was not written");
+    int saved = f->written > 0 ? memory_file_commit(&f->file) : 0;
     if (status == 0 && saved == 0)
         tell(f);
     else if (f->written > 0)
-        say_error(&a->say, "%s: %zu row%s written before that %s in the memory", f->file.path, f->written,
-                  f->written == 1 ? "" : "s", f->written == 1 ? "is" : "are");
-    memfile_close(&f->file);
+        console_error(&a->console, "%s: %zu row%s written before that %s in the memory", f->file.path, f->written,
+                      f->written == 1 ? "" : "s", f->written == 1 ? "is" : "are");
+    memory_file_close(&f->file);
     return status ? status : saved;
 }
 
@@ -431,10 +433,10 @@ int cmd_fill(int argc, char **argv)
     if (!args_expect(&a, 2, 2, "MEM TABLE [-o OUT] [--spread FILE] [--write]"))
         return a.status;
     if (f.input.first > 0 || f.input.count > 0)
-        return say_usage(&a.say, "--rows: a table is filled whole");
+        return console_usage(&a.console, "--rows: a table is filled whole");
     if (f.input.skip_bad)
-        return say_usage(&a.say, "--skip-bad: there is one table to fill");
+        return console_usage(&a.console, "--skip-bad: there is one table to fill");
     catch_interrupts();
     int status = open_and_run(&a, &f);
-    return say_flush(&a.say, status);
+    return console_flush(&a.console, status);
 }

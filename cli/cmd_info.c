@@ -16,7 +16,7 @@
 enum { OPT_MEASURE = 400, OPT_HEADER };
 enum { GROUPS_MOST = 64 }; /* shards that are drawn one by one; more are grouped */
 
-static void json_shards(const struct memhead *h)
+static void json_shards(const struct memory_head *h)
 {
     fputs(",\"shards\":[", stdout);
     for (size_t k = 0; h->rows != NULL && k < h->stats.shards; k++)
@@ -25,7 +25,7 @@ static void json_shards(const struct memhead *h)
            h->stats.open_shard, h->options.shard_rows, when_full_words[h->options.when_full]);
 }
 
-static void tell_json(const char *path, const struct memhead *h, const char *fields)
+static void tell_json(const char *path, const struct memory_head *h, const char *fields)
 {
     const bpcn_options *o = &h->options;
     fputs("{\"file\":", stdout);
@@ -50,23 +50,23 @@ static void tell_json(const char *path, const struct memhead *h, const char *fie
         printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, h->file_most, h->disk_most);
     json_shards(h);
     fputs(",\"fullness\":", stdout);
-    json_write_number(stdout, h->remark.fullness >= 0 ? h->remark.fullness : 0);
-    printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->remark.probes, h->remark.recalled);
+    json_write_number(stdout, h->note.fullness >= 0 ? h->note.fullness : 0);
+    printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->note.probes, h->note.recalled);
     json_write_string(stdout, h->stats.kernels ? h->stats.kernels : "");
     if (h->files > 0)
         printf(",\"files\":%zu", h->files);
     puts("}");
 }
 
-static void tell_network(const struct say *say, const bpcn_options *o)
+static void tell_network(const struct console *console, const bpcn_options *o)
 {
-    say_result(say, "network    ");
+    console_print(console, "network    ");
     for (size_t l = 0; l < o->layers; l++)
-        say_result(say, "%s%zu", l ? ", " : "", o->hidden[l]);
-    say_result(say, "%s, %s, %zu particle%s, %s\n", o->layers ? "" : "no hidden layers",
-               bpcn_activation_name(o->activation), o->particles, o->particles == 1 ? "" : "s",
-               o->precision == BPCN_FLOAT64 ? "float64" : "float32");
-    say_result(say, "noise      sigma_x %g, sigma_w %g, seed %" PRIu64 "\n", o->sigma_x, o->sigma_w, o->seed);
+        console_print(console, "%s%zu", l ? ", " : "", o->hidden[l]);
+    console_print(console, "%s, %s, %zu particle%s, %s\n", o->layers ? "" : "no hidden layers",
+                  bpcn_activation_name(o->activation), o->particles, o->particles == 1 ? "" : "s",
+                  o->precision == BPCN_FLOAT64 ? "float64" : "float32");
+    console_print(console, "noise      sigma_x %g, sigma_w %g, seed %" PRIu64 "\n", o->sigma_x, o->sigma_w, o->seed);
 }
 
 /* ---- how full each shard is */
@@ -84,7 +84,7 @@ static bool has_blocks(void)
 }
 
 /* One block for every `each` shards, as high as they are full; shaded where none has begun. */
-static void draw_blocks(const struct say *say, const struct memhead *h, size_t each)
+static void draw_blocks(const struct console *console, const struct memory_head *h, size_t each)
 {
     static const char *const blocks[] = {"▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     for (size_t first = 0; first < h->options.shards; first += each) {
@@ -93,99 +93,101 @@ static void draw_blocks(const struct say *say, const struct memhead *h, size_t e
             rows += k < h->stats.shards ? (double)h->rows[k] : 0;
             room += (double)h->options.shard_rows;
         }
-        say_result(say, "%s", first >= h->stats.shards ? "░" : blocks[rows >= room ? 8 : (size_t)(8 * rows / room)]);
+        console_print(console, "%s",
+                      first >= h->stats.shards ? "░" : blocks[rows >= room ? 8 : (size_t)(8 * rows / room)]);
     }
 }
 
-static void draw_numbers(const struct say *say, const struct memhead *h, size_t each)
+static void draw_numbers(const struct console *console, const struct memory_head *h, size_t each)
 {
     for (size_t first = 0; first < h->stats.shards; first += each) {
         uint64_t rows = 0;
         for (size_t k = first; k < first + each && k < h->stats.shards; k++)
             rows += h->rows[k];
-        say_result(say, "%s%" PRIu64, first ? " " : "", rows);
+        console_print(console, "%s%" PRIu64, first ? " " : "", rows);
     }
 }
 
-static void tell_trials(const struct say *say, const struct remark *r)
+static void tell_trials(const struct console *console, const struct memory_note *r)
 {
     char text[160];
     trials_describe(&r->trials, text, sizeof text);
     if (text[0] != '\0')
-        say_result(say, "trials     %s\n", text);
+        console_print(console, "trials     %s\n", text);
 }
 
-static void tell_shards(const struct say *say, const struct memhead *h)
+static void tell_shards(const struct console *console, const struct memory_head *h)
 {
     const bpcn_options *o = &h->options;
     size_t each = (o->shards + GROUPS_MOST - 1) / GROUPS_MOST;
     if (o->shards == 1 && o->when_full == BPCN_BLUR)
         return;
     if (o->views > 0) {
-        say_result(say, "views      %zu: each row in one of %zu networks of every view\n", o->views,
-                   o->shards / o->views);
+        console_print(console, "views      %zu: each row in one of %zu networks of every view\n", o->views,
+                      o->shards / o->views);
         return;
     }
-    say_result(say, "shards     ");
+    console_print(console, "shards     ");
     if (h->rows != NULL)
-        say_result(say, "%zu of ", h->stats.shards);
-    say_result(say, "%zu%s, %zu rows each, when full: %s\n", o->shards, h->rows != NULL ? " begun" : "", o->shard_rows,
-               when_full_words[o->when_full]);
+        console_print(console, "%zu of ", h->stats.shards);
+    console_print(console, "%zu%s, %zu rows each, when full: %s\n", o->shards, h->rows != NULL ? " begun" : "",
+                  o->shard_rows, when_full_words[o->when_full]);
     if (h->rows == NULL)
         return;
-    say_result(say, "filled     ");
-    (has_blocks() ? draw_blocks : draw_numbers)(say, h, each);
+    console_print(console, "filled     ");
+    (has_blocks() ? draw_blocks : draw_numbers)(console, h, each);
     if (each > 1)
-        say_result(say, " (%zu shards each)", each);
-    say_result(say, "\nopen       shard %zu, with %" PRIu64 " of %zu rows\n", h->stats.open_shard,
-               h->rows[h->stats.open_shard], o->shard_rows);
+        console_print(console, " (%zu shards each)", each);
+    console_print(console, "\nopen       shard %zu, with %" PRIu64 " of %zu rows\n", h->stats.open_shard,
+                  h->rows[h->stats.open_shard], o->shard_rows);
 }
 
-static void tell(const struct say *say, const char *path, const struct memhead *h, const char *fields)
+static void tell(const struct console *console, const char *path, const struct memory_head *h, const char *fields)
 {
-    const struct remark *r = &h->remark;
+    const struct memory_note *r = &h->note;
     char advice[ADVICE_MOST];
-    say_result(say, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
-    tell_network(say, &h->options);
-    tell_shards(say, h);
-    say_result(say, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n", h->stats.writes,
-               h->stats.forgets, h->stats.deletes);
+    console_print(console, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
+    tell_network(console, &h->options);
+    tell_shards(console, h);
+    console_print(console, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n",
+                  h->stats.writes, h->stats.forgets, h->stats.deletes);
     if (h->files > 0)
-        say_result(say, "files      %zu, with shard k in file k mod %zu\n", h->files, h->files);
-    say_result(say, "size       %.1f MB in memory, ", (double)h->stats.bytes / 1e6);
+        console_print(console, "files      %zu, with shard k in file k mod %zu\n", h->files, h->files);
+    console_print(console, "size       %.1f MB in memory, ", (double)h->stats.bytes / 1e6);
     if (h->stats.bytes_most > h->stats.bytes)
-        say_result(say, "%.1f MB at most, ", (double)h->stats.bytes_most / 1e6);
-    say_result(say, "%s on disk\n", say_bytes(h->file_bytes));
+        console_print(console, "%.1f MB at most, ", (double)h->stats.bytes_most / 1e6);
+    console_print(console, "%s on disk\n", console_bytes(h->file_bytes));
     if (h->file_most > 0)
-        say_result(say, "at most    %s on disk with its log, %s while that is folded (bpcn compact folds it now)\n",
-                   say_bytes(h->file_most), say_bytes(h->disk_most));
+        console_print(console,
+                      "at most    %s on disk with its log, %s while that is folded (bpcn compact folds it now)\n",
+                      console_bytes(h->file_most), console_bytes(h->disk_most));
     if (h->options.views > 0)
-        tell_trials(say, r);
+        tell_trials(console, r);
     else if (r->fullness < 0)
-        say_result(say, "fullness   0 %%\n");
+        console_print(console, "fullness   0 %%\n");
     else
-        say_result(say, "fullness   %.0f %%%s\n", 100 * r->fullness,
-                   r->measured == h->stats.writes ? "" : " when last measured (measure again: --measure)");
+        console_print(console, "fullness   %.0f %%%s\n", 100 * r->fullness,
+                      r->measured == h->stats.writes ? "" : " when last measured (measure again: --measure)");
     if (r->probes > 0)
-        say_result(say, "recall     %zu of %zu rows of the last write came back from three quarters\n", r->recalled,
-                   r->probes);
-    say_result(say, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "not asked");
+        console_print(console, "recall     %zu of %zu rows of the last write came back from three quarters\n",
+                      r->recalled, r->probes);
+    console_print(console, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "not asked");
     if (fullness_advice(&h->options, r, advice, sizeof advice))
-        say_result(say, "advice     %s\n", advice);
+        console_print(console, "advice     %s\n", advice);
 }
 
 /* Loads the whole memory to see how full it is now. */
-static int measure(const struct say *say, const char *path, struct memhead *h)
+static int measure(const struct console *console, const char *path, struct memory_head *h)
 {
-    struct memfile file;
-    int status = memfile_open(say, path, TO_LOOK, &file);
+    struct memory_file file;
+    int status = memory_file_open(console, path, TO_LOOK, &file);
     if (status != 0)
         return status;
     status = measure_fullness(&file, NULL);
-    fmt_schema_free(&h->remark.fields);
-    h->remark = file.remark;
-    file.remark.fields = (fmt_schema){0};
-    memfile_close(&file);
+    fmt_schema_free(&h->note.fields);
+    h->note = file.note;
+    file.note.fields = (fmt_schema){0};
+    memory_file_close(&file);
     return status;
 }
 
@@ -194,7 +196,7 @@ int cmd_info(int argc, char **argv)
     static const struct option own[] = {
         {"measure", no_argument, NULL, OPT_MEASURE}, {"header", no_argument, NULL, OPT_HEADER}, {NULL, 0, NULL, 0}};
     struct args a;
-    struct memhead head;
+    struct memory_head head;
     bool again = false, header_only = false;
     char fields[FIELDS_TEXT_MOST];
     args_begin(&a, argc, argv, own);
@@ -206,37 +208,37 @@ int cmd_info(int argc, char **argv)
     if (!args_expect(&a, 1, 1, "MEM [--json]"))
         return a.status;
     const char *path = args_rest(&a)[0];
-    int status = header_only ? memfile_header(&a.say, path, &head) : memfile_head(&a.say, path, &head);
+    int status = header_only ? memory_file_header(&a.console, path, &head) : memory_file_head(&a.console, path, &head);
     if (status != 0)
         return status;
     if (again && !header_only)
-        status = measure(&a.say, path, &head);
+        status = measure(&a.console, path, &head);
     if (status != 0) {
-        memhead_free(&head);
+        memory_head_free(&head);
         return status;
     }
-    fmt_schema_describe(&head.remark.fields, fields, sizeof fields);
-    if (a.say.json)
+    fmt_schema_describe(&head.note.fields, fields, sizeof fields);
+    if (a.console.json)
         tell_json(path, &head, fields);
     else
-        tell(&a.say, path, &head, fields);
-    memhead_free(&head);
-    return say_flush(&a.say, EXIT_DONE);
+        tell(&a.console, path, &head, fields);
+    memory_head_free(&head);
+    return console_flush(&a.console, EXIT_DONE);
 }
 
 /* ---- bpcn list: the names that a memory keeps. */
 
-static int list(struct memfile *file)
+static int list(struct memory_file *file)
 {
-    const struct say *say = file->say;
+    const struct console *console = file->console;
     bpcn_options options;
     size_t count;
-    bpcn_name *names = memfile_names(file, &count);
+    bpcn_name *names = memory_file_names(file, &count);
     if (names == NULL)
-        return memfile_error(file);
-    memfile_options(file, &options);
+        return console_error(console, "%s: %s", file->path, bpcn_error());
+    memory_file_options(file, &options);
     for (size_t i = 0; i < count && !ferror(stdout); i++) {
-        if (!say->json) {
+        if (!console->json) {
             puts(names[i].name);
             continue;
         }
@@ -246,25 +248,25 @@ static int list(struct memfile *file)
     }
     free(names);
     if (options.names == 0)
-        say_note(say, "%s: keeps no names (bpcn create --names N makes a memory that does)", file->path);
+        console_note(console, "%s: keeps no names (bpcn create --names N makes a memory that does)", file->path);
     return 0;
 }
 
 int cmd_list(int argc, char **argv)
 {
     struct args a;
-    struct memfile file;
+    struct memory_file file;
     args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
     while (args_next(&a) >= 0)
         ;
     if (!args_expect(&a, 1, 1, "MEM"))
         return a.status;
-    int status = memfile_open(&a.say, args_rest(&a)[0], TO_LOOK, &file);
+    int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
         return status;
     status = list(&file);
-    memfile_close(&file);
-    return say_flush(&a.say, status);
+    memory_file_close(&file);
+    return console_flush(&a.console, status);
 }
 
 /* ---- bpcn sample: what the memory imagines. */
@@ -274,12 +276,13 @@ enum { OPT_DRAW = 400 };
 static const struct option own[] = {
     {"number", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, OPT_DRAW}, {NULL, 0, NULL, 0}};
 
-static int run(struct memfile *file, struct output *out, size_t n, uint64_t draw)
+static int run(struct memory_file *file, struct output *out, size_t n, uint64_t draw)
 {
-    float *x = malloc(n * file->remark.fields.dim * sizeof *x);
+    float *x = malloc(n * file->note.fields.dim * sizeof *x);
     if (x == NULL)
-        return say_error(file->say, "out of memory");
-    int status = memfile_sample(file, n, draw, x) == BPCN_OK ? 0 : memfile_error(file);
+        return console_error(file->console, "out of memory");
+    bpcn_status drawn = memory_file_sample(file, n, draw, x);
+    int status = drawn == BPCN_OK ? 0 : memory_file_error(file, drawn);
     status = status ? status : output_add(out, NULL, NULL, n, x, NULL);
     status = status ? status : output_finish(out);
     free(x);
@@ -289,7 +292,7 @@ static int run(struct memfile *file, struct output *out, size_t n, uint64_t draw
 int cmd_sample(int argc, char **argv)
 {
     struct args a;
-    struct memfile file;
+    struct memory_file file;
     struct output_options options = {0};
     size_t n = 16;
     uint64_t draw = 0;
@@ -305,13 +308,13 @@ int cmd_sample(int argc, char **argv)
     if (!args_expect(&a, 1, 1, "MEM [-n 16] -o samples.png"))
         return a.status;
     if (options.path == NULL)
-        return say_usage(&a.say, "say where to with -o, such as -o samples.png");
-    int status = memfile_open(&a.say, args_rest(&a)[0], TO_LOOK, &file);
+        return console_usage(&a.console, "say where to with -o, such as -o samples.png");
+    int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
         return status;
-    struct output *out = output_open(&a.say, &file.remark.fields, &options);
+    struct output *out = output_open(&a.console, &file.note.fields, &options);
     status = out ? run(&file, out, n, draw) : EXIT_USAGE;
     output_close(out);
-    memfile_close(&file);
-    return say_flush(&a.say, status);
+    memory_file_close(&file);
+    return console_flush(&a.console, status);
 }

@@ -22,7 +22,7 @@ struct scores;
 
 /* To a path ("-": standard output); NULL after a message. alarm: the typicality up to which a row is one; negative: no
    such column. */
-struct scores *scores_open(const struct say *say, const char *path, double alarm);
+struct scores *scores_open(const struct console *console, const char *path, double alarm);
 
 /* Of the row with that number, counted from 0 over all inputs; a typicality below 0 is not known, and left empty. 0, or
  * an exit status after a message. */
@@ -34,25 +34,25 @@ int scores_close(struct scores *scores, bool keep);
 /* ---- One line a row. */
 
 struct scores {
-    const struct say *say;
+    const struct console *console;
     fmt_output *out;
     double alarm;
 };
 
-struct scores *scores_open(const struct say *say, const char *path, double alarm)
+struct scores *scores_open(const struct console *console, const char *path, double alarm)
 {
     const char *header = alarm < 0 ? "row,log_density,familiarity,verdict,typicality\n"
                                    : "row,log_density,familiarity,verdict,typicality,alarm\n";
     struct scores *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        say_error(say, "out of memory");
+        console_error(console, "out of memory");
         return NULL;
     }
-    s->say = say;
+    s->console = console;
     s->alarm = alarm;
     if (fmt_output_open(path, &s->out) == BPCN_OK && fmt_output_put(s->out, header, strlen(header)) == BPCN_OK)
         return s;
-    say_error(say, "%s", bpcn_error());
+    console_error(console, "%s", bpcn_error());
     scores_close(s, false);
     return NULL;
 }
@@ -70,7 +70,7 @@ int scores_add(struct scores *s, size_t row, const bpcn_read_info *info, double 
                                      : ",0");
     if (fmt_output_put(s->out, line, (size_t)size) == BPCN_OK)
         return 0;
-    return say_error(s->say, "%s", bpcn_error());
+    return console_error(s->console, "%s", bpcn_error());
 }
 
 int scores_close(struct scores *s, bool keep)
@@ -79,7 +79,7 @@ int scores_close(struct scores *s, bool keep)
     if (s == NULL)
         return 0;
     if (fmt_output_close(s->out, keep ? BPCN_OK : BPCN_INVALID) != BPCN_OK && keep)
-        status = say_error(s->say, "%s", bpcn_error());
+        status = console_error(s->console, "%s", bpcn_error());
     free(s);
     return status;
 }
@@ -93,7 +93,7 @@ enum {
 }; /* rows of one call of the library, at most */
 
 struct reading {
-    struct memfile file;
+    struct memory_file file;
     bpcn_options options; /* of the memory */
     struct input_options input;
     struct query_options query;
@@ -110,7 +110,7 @@ struct reading {
     size_t written;
     double refuse;                   /* --refuse-below */
     size_t shards;                   /* begun so far */
-    size_t ask;                      /* --shards-read: that a row is read in; 0: as the library thinks */
+    size_t recall_rows;              /* --shards-read: that a row is read in; 0: as the library thinks */
     size_t verdicts[BPCN_BLEND + 1]; /* rows by verdict */
     size_t rows, refused, recalled, judged, right, labelled;
     double error;    /* sum over judged rows */
@@ -126,7 +126,7 @@ struct row_view {
     const bpcn_read_info *info;
     const float *answer; /* NULL: refused, or only scored */
     size_t row;
-    double typicality; /* negative: not known, or not asked for */
+    double typicality;    /* negative: not known, or not asked for */
     char name[NAME_ROOM]; /* of the row that was recalled; "": none is known */
 };
 
@@ -134,7 +134,7 @@ struct row_view {
    truth of none of it is known. */
 static double row_error(const struct reading *r, const struct row_view *v)
 {
-    const fmt_schema *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.note.fields;
     size_t at = v->row * fields->dim, count = 0;
     bool hidden = false;
     double sum = 0;
@@ -180,7 +180,7 @@ static bool can_be_told(const fmt_schema *fields, const fmt_column *f)
 
 static void json_fields(const struct reading *r, const struct row_view *v)
 {
-    const fmt_schema *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.note.fields;
     bool first = true;
     for (size_t i = 0; i < fields->count && v->answer != NULL; i++) {
         const fmt_column *f = &fields->column[i];
@@ -238,7 +238,7 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
 
 static void tell_fields(const struct reading *r, const struct row_view *v)
 {
-    const fmt_schema *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.note.fields;
     fmt_style plain = {.separator = ' ', .decimal = '.'};
     char text[FMT_CELL_ROOM];
     for (size_t i = 0; i < fields->count && v->answer != NULL; i++) {
@@ -249,45 +249,46 @@ static void tell_fields(const struct reading *r, const struct row_view *v)
             fmt_decode_text(f, v->answer + f->offset, &plain, text, sizeof text);
         else
             snprintf(text, sizeof text, "%zu", field_label(f, v->answer));
-        say_result(r->file.say, "  %s %s", f->name, text);
+        console_print(r->file.console, "  %s %s", f->name, text);
     }
 }
 
 static void tell_row(const struct reading *r, const struct row_view *v, double error)
 {
-    const struct say *say = r->file.say;
+    const struct console *console = r->file.console;
     bpcn_verdict verdict = v->info->verdict;
     char name[4096];
-    if (say->json) {
+    if (console->json) {
         tell_json(r, v, error);
         return;
     }
     if (r->out_options.path != NULL || r->scores != NULL)
         return;
     batch_row_name(v->batch, v->row, name, sizeof name);
-    say_result(say, "%s  %s%.4f %s%s", name, say_hue(say, verdict_hue(verdict)), v->info->familiarity,
-               bpcn_verdict_name(verdict), say_hue(say, HUE_PLAIN));
+    console_print(console, "%s  %s%.4f %s%s", name, console_colour(console, verdict_colour(verdict)),
+                  v->info->familiarity, bpcn_verdict_name(verdict), console_colour(console, COLOUR_PLAIN));
     if (!r->score && v->answer == NULL)
-        say_result(say, "  not answered");
+        console_print(console, "  not answered");
     if (v->typicality >= 0 && (r->alarm >= 0 || r->options.views > 0))
-        say_result(say, "  typicality %.4f", v->typicality);
+        console_print(console, "  typicality %.4f", v->typicality);
     if (alarming(r, v))
-        say_result(say, "  %salarm%s", say_hue(say, HUE_BAD), say_hue(say, HUE_PLAIN));
+        console_print(console, "  %salarm%s", console_colour(console, COLOUR_BAD),
+                      console_colour(console, COLOUR_PLAIN));
     tell_fields(r, v);
     if (error >= 0)
-        say_result(say, "  error %.5f", error);
+        console_print(console, "  error %.5f", error);
     if (v->name[0] != '\0')
-        say_result(say, "  %s", v->name);
+        console_print(console, "  %s", v->name);
     if (r->shards > 1)
-        say_result(say, "  shard %" PRIu64, v->info->shard);
-    say_result(say, "\n");
+        console_print(console, "  shard %" PRIu64, v->info->shard);
+    console_print(console, "\n");
 }
 
 /* ---- counting */
 
 static void count_labels(struct reading *r, const struct row_view *v)
 {
-    const fmt_schema *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.note.fields;
     for (size_t i = 0; i < fields->count && v->query->truth && v->answer != NULL; i++) {
         const fmt_column *f = &fields->column[i];
         if (fields->count < 2 || !field_is_label(f) || !v->batch->given[i] ||
@@ -302,7 +303,7 @@ static void count_labels(struct reading *r, const struct row_view *v)
 static void judge(struct reading *r, const struct batch *batch, const struct query *query, size_t first, size_t rows,
                   const bpcn_read_info *info, const double *typicality, float *answers)
 {
-    size_t dim = r->file.remark.fields.dim;
+    size_t dim = r->file.note.fields.dim;
     for (size_t i = 0; i < rows; i++) {
         float *answer = answers ? answers + i * dim : NULL;
         struct row_view v = {batch, query, &info[i], answer, first + i, typicality[i], ""};
@@ -327,7 +328,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
             r->noise += info[i].noise;
         }
         if (v.answer != NULL)
-            memfile_name(&r->file, &info[i], v.name);
+            memory_file_name(&r->file, &info[i], v.name);
         tell_row(r, &v, error);
     }
 }
@@ -337,26 +338,26 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
 static int read_chunk(struct reading *r, const struct batch *batch, const struct query *query, size_t first,
                       size_t rows, bpcn_read_info *info, double *typicality, float *answers)
 {
-    size_t dim = r->file.remark.fields.dim;
-    struct asking how = {.noise = query->noise, .shards = r->ask, .score = r->score};
-    bpcn_status status = ask(&r->file, &how, query->x + first * dim,
-                             query->all_known ? NULL : query->known + first * dim, rows, answers, info);
+    size_t dim = r->file.note.fields.dim;
+    struct recall how = {.noise = query->noise, .shards = r->recall_rows, .score = r->score};
+    bpcn_status status = recall_rows(&r->file, &how, query->x + first * dim,
+                                     query->all_known ? NULL : query->known + first * dim, rows, answers, info);
     for (size_t i = 0; i < rows; i++)
         typicality[i] = -1;
     if (status == BPCN_OK && r->score)
-        status = memfile_typicality(&r->file, query->x + first * dim,
-                                    query->all_known ? NULL : query->known + first * dim, rows, typicality);
+        status = memory_file_typicality(&r->file, query->x + first * dim,
+                                        query->all_known ? NULL : query->known + first * dim, rows, typicality);
     if (status == BPCN_OK)
         return 0;
     progress_clear(&r->progress);
-    return say_error(r->file.say, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
-                     batch->first + first + rows - 1, memfile_why(&r->file));
+    return console_error(r->file.console, "%s rows %zu to %zu: %s", batch->name, batch->first + first,
+                         batch->first + first + rows - 1, bpcn_error());
 }
 
 /* Learns one row, of which the query says what is known. */
 static int learn(struct reading *r, const struct batch *part, const struct query *view)
 {
-    size_t dim = r->file.remark.fields.dim, written = 0;
+    size_t dim = r->file.note.fields.dim, written = 0;
     bpcn_write_row became;
     bool whole = memchr(view->known, 0, dim) == NULL;
     if (memchr(view->known, 1, dim) == NULL)
@@ -364,17 +365,17 @@ static int learn(struct reading *r, const struct batch *part, const struct query
     bpcn_status status = trials_write(&r->file, part->x, whole ? NULL : view->known, 1, NULL, &became, &written);
     r->written += written;
     if (status == BPCN_OK)
-        return memfile_breathe(&r->file);
+        return memory_file_breathe(&r->file);
     progress_clear(&r->progress);
-    return say_error(r->file.say, "%s row %zu: %s", part->name, part->first, memfile_why(&r->file));
+    return console_error(r->file.console, "%s row %zu: %s", part->name, part->first, bpcn_error());
 }
 
 static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
                      size_t most, float *answers)
 {
-    size_t dim = r->file.remark.fields.dim;
-    bpcn_read_info info[ASK_MOST];
-    double familiarity[ASK_MOST], typicality[ASK_MOST];
+    size_t dim = r->file.note.fields.dim;
+    bpcn_read_info info[RECALL_MOST];
+    double familiarity[RECALL_MOST], typicality[RECALL_MOST];
     for (size_t first = 0; first < batch->rows; first += most) {
         size_t rows = batch->rows - first < most ? batch->rows - first : most;
         if (interrupted())
@@ -387,7 +388,7 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
             progress_clear(&r->progress);
         judge(r, batch, query, first, rows, info, typicality, answers);
         if (ferror(stdout))
-            return say_flush(r->file.say, EXIT_DONE); /* nobody listens any more */
+            return console_flush(r->file.console, EXIT_DONE); /* nobody listens any more */
         for (size_t i = 0; i < rows; i++)
             familiarity[i] = info[i].familiarity;
         struct batch part = *batch;
@@ -412,8 +413,8 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
 /* Rows of one call: as many as there are, within reason. */
 static size_t rows_at_once(const struct reading *r, const struct batch *batch)
 {
-    size_t fit = CHUNK_BYTES / (r->file.remark.fields.dim * sizeof(float));
-    size_t most = fit < 1 || r->write ? 1 : fit < ASK_MOST ? fit : ASK_MOST;
+    size_t fit = CHUNK_BYTES / (r->file.note.fields.dim * sizeof(float));
+    size_t most = fit < 1 || r->write ? 1 : fit < RECALL_MOST ? fit : RECALL_MOST;
     return batch->rows < most ? batch->rows : most;
 }
 
@@ -423,9 +424,9 @@ static int read_batch(struct reading *r, const struct input *input, const struct
     size_t most = rows_at_once(r, batch);
     if (query_make(r->maker, batch, &query) != 0)
         return EXIT_FAILED;
-    float *answers = r->score ? NULL : malloc(most * r->file.remark.fields.dim * sizeof *answers);
+    float *answers = r->score ? NULL : malloc(most * r->file.note.fields.dim * sizeof *answers);
     int status = answers || r->score ? read_rows(r, input, batch, &query, most, answers)
-                                     : say_error(r->file.say, "out of memory");
+                                     : console_error(r->file.console, "out of memory");
     free(answers);
     query_free(&query);
     return status;
@@ -433,50 +434,50 @@ static int read_batch(struct reading *r, const struct input *input, const struct
 
 static void summarize(const struct reading *r)
 {
-    const struct say *say = r->file.say;
+    const struct console *console = r->file.console;
     const char *to = r->scores_path ? r->scores_path : r->out_options.path;
     bool piped = to != NULL && strcmp(to, "-") == 0;
-    if (say->json || say->quiet || piped || (r->rows < 2 && to == NULL))
+    if (console->json || console->quiet || piped || (r->rows < 2 && to == NULL))
         return;
-    say_result(say, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->verdicts[BPCN_KNOWN]);
+    console_print(console, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->verdicts[BPCN_KNOWN]);
     if (r->verdicts[BPCN_BLEND] > 0)
-        say_result(say, ", %zu blend%s", r->verdicts[BPCN_BLEND], r->verdicts[BPCN_BLEND] == 1 ? "" : "s");
+        console_print(console, ", %zu blend%s", r->verdicts[BPCN_BLEND], r->verdicts[BPCN_BLEND] == 1 ? "" : "s");
     if (r->verdicts[BPCN_CANNOT_TELL] > 0)
-        say_result(say, ", of %zu it cannot tell", r->verdicts[BPCN_CANNOT_TELL]);
+        console_print(console, ", of %zu it cannot tell", r->verdicts[BPCN_CANNOT_TELL]);
     if (r->alarm >= 0)
-        say_result(say, ", %zu alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
+        console_print(console, ", %zu alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
     if (r->refused > 0)
-        say_result(say, ", %zu not answered", r->refused);
+        console_print(console, ", %zu not answered", r->refused);
     if (r->judged > 0 && r->labelled == 0)
-        say_result(say, "; %zu of %zu recalled, mean square error %.5f", r->recalled, r->judged,
-                   r->error / (double)r->judged);
+        console_print(console, "; %zu of %zu recalled, mean square error %.5f", r->recalled, r->judged,
+                      r->error / (double)r->judged);
     if (r->labelled > 0)
-        say_result(say, "; %zu of %zu labels right", r->right, r->labelled);
-    say_result(say, "\n");
+        console_print(console, "; %zu of %zu labels right", r->right, r->labelled);
+    console_print(console, "\n");
 }
 
 /* The estimate of the noise cannot tell a new row from a noisy copy; who asks often can. */
 static void hint_at_noise(const struct reading *r)
 {
-    double scale = fmt_schema_picture(&r->file.remark.fields) != NULL ? 2 : 1;
+    double scale = fmt_schema_picture(&r->file.note.fields) != NULL ? 2 : 1;
     if (r->doubtful > 0)
-        say_note(r->file.say, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g",
-                 r->doubtful, r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
+        console_note(r->file.console, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g",
+                     r->doubtful, r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
 }
 
 static void tell_interruption(const struct reading *r)
 {
     const char *lost = r->scores_path ? r->scores_path : output_waits(r->out) ? r->out_options.path : NULL;
     lost = lost != NULL && strcmp(lost, "-") == 0 ? NULL : lost;
-    say_error(r->file.say, "%s: %s after %zu row%s%s%s%s", r->file.path, interruption(), r->rows,
-              r->rows == 1 ? "" : "s", lost ? "; " : "", lost ? lost : "", lost ? " was not written" : "");
+    console_error(r->file.console, "%s: %s after %zu row%s%s%s%s", r->file.path, interruption(), r->rows,
+                  r->rows == 1 ? "" : "s", lost ? "; " : "", lost ? lost : "", lost ? " was not written" : "");
 }
 
 static int run(struct reading *r, struct input *input)
 {
     struct batch batch;
     int status = 0, got = 0;
-    progress_begin(&r->progress, r->file.say, r->score ? "scoring" : "reading", "rows");
+    progress_begin(&r->progress, r->file.console, r->score ? "scoring" : "reading", "rows");
     while (status == 0 && (got = input_next(input, &batch)) > 0) {
         status = read_batch(r, input, &batch);
         batch_free(&batch);
@@ -488,17 +489,18 @@ static int run(struct reading *r, struct input *input)
         tell_interruption(r);
     status = status ? status : output_finish(r->out);
     int kept = scores_close(r->scores, status == 0);
-    int saved = r->written > 0 ? memfile_commit(&r->file) : 0;
+    int saved = r->written > 0 ? memory_file_commit(&r->file) : 0;
     if (r->written > 0 && (status || kept || saved))
-        say_error(r->file.say, "%s: %zu row%s written before that %s in the memory", r->file.path, r->written,
-                  r->written == 1 ? "" : "s", r->written == 1 ? "is" : "are");
+        console_error(r->file.console, "%s: %zu row%s written before that %s in the memory", r->file.path, r->written,
+                      r->written == 1 ? "" : "s", r->written == 1 ? "is" : "are");
     status = status ? status : kept ? kept : saved;
     if (status != 0)
         return status;
     summarize(r);
     hint_at_noise(r);
     if (r->refused > 0)
-        say_note(r->file.say, "%zu of %zu rows are unknown to the memory and were not answered", r->refused, r->rows);
+        console_note(r->file.console, "%zu of %zu rows are unknown to the memory and were not answered", r->refused,
+                     r->rows);
     int skipped = input_tell_skipped(input);
     return r->refused > 0 ? EXIT_REFUSED : skipped;
 }
@@ -507,27 +509,27 @@ static int open_and_run(struct args *a, struct reading *r)
 {
     struct input *input = NULL;
     bpcn_stats stats = {.size = sizeof stats};
-    int status = memfile_open(&a->say, args_rest(a)[0], r->write ? TO_CHANGE : TO_LOOK, &r->file);
+    int status = memory_file_open(&a->console, args_rest(a)[0], r->write ? TO_CHANGE : TO_LOOK, &r->file);
     if (status != 0)
         return status;
     r->options.size = sizeof r->options;
-    memfile_options(&r->file, &r->options);
-    memfile_stats(&r->file, &stats);
+    memory_file_options(&r->file, &r->options);
+    memory_file_stats(&r->file, &stats);
     r->shards = stats.shards;
-    const fmt_schema *fields = &r->file.remark.fields;
+    const fmt_schema *fields = &r->file.note.fields;
     r->out_options.channels_last = r->input.channels_last;
-    r->maker = query_open(&a->say, fields, &r->query, &status);
-    r->out = r->maker ? output_open(&a->say, fields, &r->out_options) : NULL;
+    r->maker = query_open(&a->console, fields, &r->query, &status);
+    r->out = r->maker ? output_open(&a->console, fields, &r->out_options) : NULL;
     if (r->out != NULL && r->scores_path != NULL)
-        r->scores = scores_open(&a->say, r->scores_path, r->alarm);
+        r->scores = scores_open(&a->console, r->scores_path, r->alarm);
     if (r->out != NULL && (r->scores != NULL || r->scores_path == NULL))
-        input = input_open(&a->say, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
+        input = input_open(&a->console, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
     if (r->maker != NULL)
         status = input ? run(r, input) : r->out == NULL ? EXIT_USAGE : EXIT_FAILED;
     input_close(input);
     output_close(r->out);
     query_close(r->maker);
-    memfile_close(&r->file);
+    memory_file_close(&r->file);
     return status;
 }
 
@@ -557,14 +559,14 @@ static int read_or_score(int argc, char **argv, bool score)
         else if (c == 'o' && score)
             r.scores_path = optarg;
         else if (c == OPT_SHARDS_READ)
-            r.ask = (size_t)args_whole(&a, "--shards-read", optarg, 0, BPCN_MAX_SHARDS);
+            r.recall_rows = (size_t)args_whole(&a, "--shards-read", optarg, 0, BPCN_MAX_SHARDS);
         else if (!input_option(&a, c, &r.input) && !query_option(&a, c, &r.query))
             output_option(&a, c, &r.out_options);
     if (!args_expect(&a, 2, 1 << 30, score ? "MEM INPUT... [-o SCORES.csv]" : "MEM INPUT... [-o OUT]"))
         return a.status;
     catch_interrupts();
     int status = open_and_run(&a, &r);
-    return say_flush(&a.say, status);
+    return console_flush(&a.console, status);
 }
 
 int cmd_read(int argc, char **argv)

@@ -13,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fading {
+struct auto_forget {
     double beta;   /* discount of one step; 0: never */
     size_t period; /* writes between steps */
     size_t since;  /* writes since the last */
 };
 
 /* A fixed beta after every write, by bpcn_memory_forget. */
-struct fading fading_fixed(double beta);
+struct auto_forget auto_forget_fixed(double beta);
 
 /* What suits the memory's narrowest layer. */
-struct fading fading_auto(const bpcn_options *options);
+struct auto_forget auto_forget_choose(const bpcn_options *options);
 
 /* To be called before every write. */
-bpcn_status fading_step(struct fading *fading, struct memfile *file);
+bpcn_status auto_forget_step(struct auto_forget *auto_forget, struct memory_file *file);
 
 /* ---- Automatic forgetting: a discount before every eighth write, by which a row written as many rows ago as the
    narrowest layer is wide weighs sigma_x^2. With a slower discount the codes of new rows grow without bound
@@ -34,31 +34,31 @@ bpcn_status fading_step(struct fading *fading, struct memfile *file);
 
 enum { PERIOD = 8 };
 
-struct fading fading_fixed(double beta)
+struct auto_forget auto_forget_fixed(double beta)
 {
-    return (struct fading){.beta = -beta, .period = 1};
+    return (struct auto_forget){.beta = -beta, .period = 1};
 }
 
-struct fading fading_auto(const bpcn_options *o)
+struct auto_forget auto_forget_choose(const bpcn_options *o)
 {
     size_t narrowest = o->dim;
     for (size_t l = 0; l < o->layers; l++)
         narrowest = l == 0 || o->hidden[l] < narrowest ? o->hidden[l] : narrowest;
     double noise = fmin(o->sigma_x, o->sigma_data > 0 ? o->sigma_data : o->sigma_x);
     double left = noise < 1 ? pow(noise, 2. * PERIOD / (double)narrowest) : 0.5;
-    return (struct fading){.beta = 1 - fmax(left, 1e-6), .period = PERIOD};
+    return (struct auto_forget){.beta = 1 - fmax(left, 1e-6), .period = PERIOD};
 }
 
-bpcn_status fading_step(struct fading *f, struct memfile *file)
+bpcn_status auto_forget_step(struct auto_forget *f, struct memory_file *file)
 {
     bpcn_stats stats = {.size = sizeof stats};
     if (f->beta == 0 || ++f->since < f->period)
         return BPCN_OK;
     f->since = 0;
-    bpcn_status status = memfile_stats(file, &stats);
+    bpcn_status status = memory_file_stats(file, &stats);
     if (status != BPCN_OK || stats.writes == 0)
         return status;
-    return f->beta < 0 ? memfile_forget(file, -f->beta) : memfile_discount(file, f->beta);
+    return f->beta < 0 ? memory_file_forget(file, -f->beta) : memory_file_discount(file, f->beta);
 }
 
 enum {
@@ -75,9 +75,9 @@ static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORG
                                     {NULL, 0, NULL, 0}};
 
 struct writing {
-    struct memfile file;
+    struct memory_file file;
     bpcn_options options;
-    struct fading fading;
+    struct auto_forget auto_forget;
     struct probes probes;
     struct progress progress;
     size_t written, verdicts[BPCN_BLEND + 1]; /* rows, and by verdict before they were written */
@@ -99,14 +99,14 @@ static int ask_for(struct writing *w, const struct batch *batch, size_t first, s
     memset(info, 0, rows * sizeof *info);
     unsigned char *all = malloc(rows * dim);
     if (all == NULL)
-        return say_error(w->file.say, "out of memory");
+        return console_error(w->file.console, "out of memory");
     if (batch->known != NULL)
         memcpy(all, batch->known + first * dim, rows * dim);
     else
         memset(all, 1, rows * dim);
-    bpcn_status status = memfile_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
+    bpcn_status status = memory_file_read(&w->file, batch->x + first * dim, all, rows, &o, NULL, info);
     free(all);
-    return status == BPCN_OK || status == BPCN_INVALID ? 0 : memfile_error(&w->file);
+    return status == BPCN_OK || status == BPCN_INVALID ? 0 : memory_file_error(&w->file, status);
 }
 
 /* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
@@ -114,7 +114,7 @@ static int look_ahead(struct writing *w, const struct batch *batch, size_t first
 {
     bpcn_stats stats = {.size = sizeof stats};
     size_t rows = batch->rows - first < AHEAD ? batch->rows - first : AHEAD;
-    memfile_stats(&w->file, &stats);
+    memory_file_stats(&w->file, &stats);
     size_t room = w->options.shard_rows - (size_t)(stats.writes % w->options.shard_rows);
     rows = room < rows ? room : rows;
     w->ahead = first;
@@ -137,7 +137,7 @@ static int passes_over(struct writing *w, const struct batch *batch, size_t row)
     if (info.verdict != BPCN_KNOWN)
         return 0;
     w->passed++;
-    if (w->file.say->json) {
+    if (w->file.console->json) {
         fputs("{\"input\":", stdout);
         json_write_string(stdout, batch->name);
         printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"known\",\"skipped\":true}\n", batch->first + row,
@@ -167,7 +167,7 @@ static void tell_row(struct writing *w, const struct batch *batch, size_t row, c
     w->verdicts[verdict]++;
     if (w->options.views == 0 && known_of(batch, row, 1, w->options.dim) == NULL)
         probes_add(&w->probes, batch->x + row * w->options.dim);
-    if (w->file.say->json) {
+    if (w->file.console->json) {
         fputs("{\"input\":", stdout);
         json_write_string(stdout, batch->name);
         printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"%s\",\"novel\":%s,\"energy\":%.9g"
@@ -186,18 +186,18 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
     bpcn_write_row became[MOST];
     size_t written = 0;
     char name[4096];
-    bpcn_status status = fading_step(&w->fading, &w->file);
+    bpcn_status status = auto_forget_step(&w->auto_forget, &w->file);
     if (status == BPCN_OK)
-        status = trials_write(&w->file, batch->x + first * w->options.dim,
-                              known_of(batch, first, count, w->options.dim), count,
-                              batch->names ? batch->names + first * NAME_ROOM : NULL, became, &written);
+        status =
+            trials_write(&w->file, batch->x + first * w->options.dim, known_of(batch, first, count, w->options.dim),
+                         count, batch->names ? batch->names + first * NAME_ROOM : NULL, became, &written);
     for (size_t i = 0; i < written; i++)
         tell_row(w, batch, first + i, &became[i]);
     if (status == BPCN_OK)
         return 0;
     progress_clear(&w->progress);
     batch_row_name(batch, first + written, name, sizeof name);
-    return say_error(w->file.say, "%s: %s%s", name, memfile_why(&w->file), status == BPCN_FULL ? full_hint : "");
+    return console_error(w->file.console, "%s: %s%s", name, bpcn_error(), status == BPCN_FULL ? full_hint : "");
 }
 
 /* Rows from `first` on that are written at once: those before the next of which nothing is known. */
@@ -212,13 +212,13 @@ static size_t rows_together(const struct batch *batch, size_t first, size_t most
 
 static int write_batch(struct writing *w, const struct input *input, const struct batch *batch)
 {
-    const fmt_schema *fields = &w->file.remark.fields;
-    size_t before = w->written + w->passed, most = memfile_write_most(&w->file);
-    most = w->fading.beta != 0 || w->skip_known ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
+    const fmt_schema *fields = &w->file.note.fields;
+    size_t before = w->written + w->passed, most = memory_file_write_most(&w->file);
+    most = w->auto_forget.beta != 0 || w->skip_known ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
-            return say_error(w->file.say, "%s: field %s is missing (give %s=FILE)", batch->name, fields->column[f].name,
-                             fields->column[f].name);
+            return console_error(w->file.console, "%s: field %s is missing (give %s=FILE)", batch->name,
+                                 fields->column[f].name, fields->column[f].name);
     for (size_t i = 0, count; i < batch->rows; i += count ? count : 1) {
         if (interrupted())
             return EXIT_INTERRUPTED;
@@ -231,7 +231,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         int known = count > 0 && status == 0 ? passes_over(w, batch, i) : 0;
         if (count > 0 && status == 0)
             status = known < 0 ? EXIT_FAILED : known ? 0 : write_rows(w, batch, i, count);
-        status = status ? status : memfile_breathe(&w->file);
+        status = status ? status : memory_file_breathe(&w->file);
         if (status != 0)
             return status;
     }
@@ -241,41 +241,42 @@ static int write_batch(struct writing *w, const struct input *input, const struc
 static void tell_empty(const struct writing *w)
 {
     if (w->empty > 0)
-        say_note(w->file.say, "%zu row%s nothing known and %s passed over", w->empty, w->empty == 1 ? " has" : "s have",
-                 w->empty == 1 ? "was" : "were");
+        console_note(w->file.console, "%zu row%s nothing known and %s passed over", w->empty,
+                     w->empty == 1 ? " has" : "s have", w->empty == 1 ? "was" : "were");
 }
 
 static void tell(const struct writing *w, double rate)
 {
-    const struct say *say = w->file.say;
-    const struct remark *r = &w->file.remark;
+    const struct console *console = w->file.console;
+    const struct memory_note *r = &w->file.note;
     char advice[ADVICE_MOST];
     size_t known = w->verdicts[BPCN_KNOWN], unjudged = w->written - w->verdicts[BPCN_NEW] - known;
-    if (say->json) {
+    if (console->json) {
         printf("{\"written\":%zu,\"skipped\":%zu,\"novel\":%zu,\"known\":%zu,\"rate\":%.6g,\"fullness\":%.6g,"
                "\"probes\":%zu,"
                "\"recalled\":%zu}\n",
                w->written, w->passed, w->verdicts[BPCN_NEW], known, rate, r->fullness, r->probes, r->recalled);
         return;
     }
-    say_result(say, "%s: %zu row%s written at %.3g/s", w->file.path, w->written, w->written == 1 ? "" : "s", rate);
+    console_print(console, "%s: %zu row%s written at %.3g/s", w->file.path, w->written, w->written == 1 ? "" : "s",
+                  rate);
     if (w->options.views > 0) {
         char trials[160];
         trials_describe(&r->trials, trials, sizeof trials);
-        say_result(say, "%s%s\n", trials[0] ? "; " : "", trials);
+        console_print(console, "%s%s\n", trials[0] ? "; " : "", trials);
         tell_empty(w);
         return;
     }
-    say_result(say, ", %zu new", w->verdicts[BPCN_NEW]);
+    console_print(console, ", %zu new", w->verdicts[BPCN_NEW]);
     if (known > 0)
-        say_result(say, ", %zu known before", known);
+        console_print(console, ", %zu known before", known);
     if (w->passed > 0)
-        say_result(say, ", %zu known already and not written again", w->passed);
+        console_print(console, ", %zu known already and not written again", w->passed);
     if (unjudged > 0)
-        say_result(say, ", of %zu it cannot tell", unjudged);
-    say_result(say, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
+        console_print(console, ", of %zu it cannot tell", unjudged);
+    console_print(console, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
     if (fullness_advice(&w->options, r, advice, sizeof advice))
-        say_note(say, "%s: %s", w->file.path, advice);
+        console_note(console, "%s: %s", w->file.path, advice);
     tell_empty(w);
 }
 
@@ -288,19 +289,19 @@ static int finish(struct writing *w, int status)
         int measured = measure_fullness(&w->file, &w->probes);
         status = status ? status : measured;
     }
-    int saved = w->written > 0 ? memfile_commit(&w->file) : 0;
+    int saved = w->written > 0 ? memory_file_commit(&w->file) : 0;
     if (saved != 0)
-        say_error(w->file.say, "%s: %zu rows were written; bpcn info tells how many reached the file", w->file.path,
-                  w->written);
+        console_error(w->file.console, "%s: %zu rows were written; bpcn info tells how many reached the file",
+                      w->file.path, w->written);
     if (saved != 0)
         return saved;
     if (status == 0)
         tell(w, rate);
     else if (w->written == 0)
-        say_error(w->file.say, "%s: %s%snothing was written", w->file.path, stopped, stopped[0] ? "; " : "");
+        console_error(w->file.console, "%s: %s%snothing was written", w->file.path, stopped, stopped[0] ? "; " : "");
     else
-        say_error(w->file.say, "%s: %s%s%zu row%s written before that %s in the memory", w->file.path, stopped,
-                  stopped[0] ? "; " : "", w->written, w->written == 1 ? "" : "s", w->written == 1 ? "is" : "are");
+        console_error(w->file.console, "%s: %s%s%zu row%s written before that %s in the memory", w->file.path, stopped,
+                      stopped[0] ? "; " : "", w->written, w->written == 1 ? "" : "s", w->written == 1 ? "is" : "are");
     return status;
 }
 
@@ -308,7 +309,7 @@ static int run(struct writing *w, struct input *input)
 {
     struct batch batch;
     int status = 0, got = 0;
-    progress_begin(&w->progress, w->file.say, "writing", "rows");
+    progress_begin(&w->progress, w->file.console, "writing", "rows");
     while (status == 0 && (got = input_next(input, &batch)) > 0) {
         status = write_batch(w, input, &batch);
         batch_free(&batch);
@@ -323,43 +324,44 @@ static int run(struct writing *w, struct input *input)
 }
 
 /* Shards have a sharper way to keep the recent past than to let everything fade. */
-static void advise_on_shards(const struct say *say, const char *path, const bpcn_options *o)
+static void advise_on_shards(const struct console *console, const char *path, const bpcn_options *o)
 {
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE)
-        say_note(say, "%s: its oldest shard makes room when it is full: --forget auto is not needed", path);
+        console_note(console, "%s: its oldest shard makes room when it is full: --forget auto is not needed", path);
     else if (o->shards > 1)
-        say_note(say,
-                 "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
-                 "with --when-full recycle",
-                 path);
+        console_note(console,
+                     "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
+                     "with --when-full recycle",
+                     path);
 }
 
 static int open_and_run(struct args *a, const struct input_options *options, const char *forget, bool skip_known)
 {
     struct writing w = {.skip_known = skip_known};
     bool automatic = forget != NULL && strcmp(forget, "auto") == 0;
-    int status = memfile_open(&a->say, args_rest(a)[0], TO_CHANGE, &w.file);
+    int status = memory_file_open(&a->console, args_rest(a)[0], TO_CHANGE, &w.file);
     if (status != 0)
         return status;
     w.options.size = sizeof w.options;
-    memfile_options(&w.file, &w.options);
+    memory_file_options(&w.file, &w.options);
     if (forget != NULL)
-        w.fading = automatic ? fading_auto(&w.options) : fading_fixed(args_number(a, "--forget", forget, 0, 1));
+        w.auto_forget =
+            automatic ? auto_forget_choose(&w.options) : auto_forget_fixed(args_number(a, "--forget", forget, 0, 1));
     if (automatic)
-        advise_on_shards(&a->say, w.file.path, &w.options);
+        advise_on_shards(&a->console, w.file.path, &w.options);
     if (skip_known && w.options.views > 0)
-        a->status =
-            say_usage(&a->say, "--skip-known: %s is a memory of views, which does not tell rows apart", w.file.path);
+        a->status = console_usage(&a->console, "--skip-known: %s is a memory of views, which does not tell rows apart",
+                                  w.file.path);
     if (options->name != NULL && w.options.names == 0)
-        a->status = say_usage(&a->say, "--name: %s keeps no names (bpcn create --names N makes a memory that does)",
-                              w.file.path);
+        a->status = console_usage(
+            &a->console, "--name: %s keeps no names (bpcn create --names N makes a memory that does)", w.file.path);
     struct input *input = NULL;
     if (a->status < 0 && probes_begin(&w.probes, &w.options, forget != NULL) == 0)
-        input = input_open(&a->say, &w.file.remark.fields, options, args_rest(a) + 1, args_count(a) - 1);
+        input = input_open(&a->console, &w.file.note.fields, options, args_rest(a) + 1, args_count(a) - 1);
     status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);
     probes_free(&w.probes);
-    memfile_close(&w.file);
+    memory_file_close(&w.file);
     return status;
 }
 
@@ -384,5 +386,5 @@ int cmd_write(int argc, char **argv)
         return a.status;
     catch_interrupts();
     int status = open_and_run(&a, &options, forget, skip_known);
-    return say_flush(&a.say, status);
+    return console_flush(&a.console, status);
 }

@@ -1,7 +1,6 @@
 /* Errors, notes and results; JSON strings; colours. */
 #include "console.h"
 
-
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,29 +8,29 @@
 #include <string.h>
 #include <unistd.h>
 
-struct say say_default(const char *command)
+struct console console_default(const char *command)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     bool dumb = term == NULL || strcmp(term, "dumb") == 0;
     bool unwanted = no_color != NULL && no_color[0] != '\0';
-    return (struct say){.command = command, .colour = isatty(STDOUT_FILENO) && !dumb && !unwanted};
+    return (struct console){.command = command, .colour = isatty(STDOUT_FILENO) && !dumb && !unwanted};
 }
 
-static void prefix(const struct say *say)
+static void prefix(const struct console *console)
 {
     fflush(stdout);
-    if (say->command != NULL)
-        fprintf(stderr, "%s %s: ", program_name, say->command);
+    if (console->command != NULL)
+        fprintf(stderr, "%s %s: ", program_name, console->command);
     else
         fprintf(stderr, "%s: ", program_name);
 }
 
-int say_error(const struct say *say, const char *format, ...)
+int console_error(const struct console *console, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     flockfile(stderr); /* threads of the server say one line at a time */
-    prefix(say);
+    prefix(console);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     funlockfile(stderr);
@@ -39,43 +38,54 @@ int say_error(const struct say *say, const char *format, ...)
     return EXIT_FAILED;
 }
 
-int say_usage(const struct say *say, const char *format, ...)
+int console_usage(const struct console *console, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    prefix(say);
+    prefix(console);
     vfprintf(stderr, format, args);
-    fprintf(stderr, "\n(see: %s help%s%s)\n", program_name, say->command ? " " : "", say->command ? say->command : "");
+    fprintf(stderr, "\n(see: %s help%s%s)\n", program_name, console->command ? " " : "",
+            console->command ? console->command : "");
     va_end(args);
     return EXIT_USAGE;
 }
 
-void say_note(const struct say *say, const char *format, ...)
+void console_note(const struct console *console, const char *format, ...)
 {
     va_list args;
-    if (say->quiet)
+    if (console->quiet)
         return;
     va_start(args, format);
-    prefix(say);
+    prefix(console);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
 }
 
-void say_result(const struct say *say, const char *format, ...)
+void console_warn(const struct console *console, const char *format, ...)
 {
     va_list args;
-    if (say->quiet || say->json)
+    va_start(args, format);
+    prefix(console);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void console_print(const struct console *console, const char *format, ...)
+{
+    va_list args;
+    if (console->quiet || console->json)
         return;
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
 }
 
-const char *say_hue(const struct say *say, enum hue hue)
+const char *console_colour(const struct console *console, enum colour which)
 {
     static const char *const codes[] = {"\033[0m", "\033[32m", "\033[33m", "\033[2m", "\033[1m"};
-    return say->colour ? codes[hue] : "";
+    return console->colour ? codes[which] : "";
 }
 
 size_t utf8_length(const unsigned char *s)
@@ -121,7 +131,7 @@ void json_write_number(FILE *out, double value)
         fputs("null", out);
 }
 
-const char *say_bytes(uint64_t bytes)
+const char *console_bytes(uint64_t bytes)
 {
     static char text[4][32];
     static unsigned next;
@@ -135,13 +145,13 @@ const char *say_bytes(uint64_t bytes)
     return out;
 }
 
-int say_flush(const struct say *say, int status)
+int console_flush(const struct console *console, int status)
 {
     bool well = status == EXIT_DONE || status == EXIT_REFUSED;
     errno = 0;
     if ((fflush(stdout) == 0 && !ferror(stdout)) || !well)
         return status;
-    return say_error(say, "standard output: %s", errno ? strerror(errno) : "write error");
+    return console_error(console, "standard output: %s", errno ? strerror(errno) : "write error");
 }
 
 /* ---- Texts that are to be names, made to fit. */

@@ -22,12 +22,12 @@ enum {
 };
 
 #if defined(__GNUC__)
-#define SAY_FORMAT(at) __attribute__((format(printf, at, at + 1)))
+#define CONSOLE_FORMAT(at) __attribute__((format(printf, at, at + 1)))
 #else
-#define SAY_FORMAT(at)
+#define CONSOLE_FORMAT(at)
 #endif
 
-struct say {
+struct console {
     const char *command; /* "write"; NULL before it is known */
     bool quiet;          /* errors only */
     bool json;           /* results as one object per line */
@@ -35,24 +35,27 @@ struct say {
 };
 
 /* Quiet and json off; colours if standard output is a terminal and NO_COLOR is not set. */
-struct say say_default(const char *command);
+struct console console_default(const char *command);
 
 /* "bpcn write: ..." on standard error. Returns EXIT_FAILED, so that it can end a function. */
-int say_error(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+int console_error(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
 /* The same, returning EXIT_USAGE and naming the help page. */
-int say_usage(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+int console_usage(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
 /* A remark on standard error, unless quiet. */
-void say_note(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+void console_note(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
+
+/* The same also when quiet: something was lost, or will be. */
+void console_warn(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
 /* What was asked for, on standard output (unless quiet or json). */
-void say_result(const struct say *say, const char *format, ...) SAY_FORMAT(2);
+void console_print(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
-enum hue { HUE_PLAIN, HUE_GOOD, HUE_BAD, HUE_DIM, HUE_BOLD };
+enum colour { COLOUR_PLAIN, COLOUR_GOOD, COLOUR_BAD, COLOUR_DIM, COLOUR_BOLD };
 
-/* The escape sequence that starts a hue (HUE_PLAIN ends it), or "" without colours. */
-const char *say_hue(const struct say *say, enum hue hue);
+/* The escape sequence that starts a hue (COLOUR_PLAIN ends it), or "" without colours. */
+const char *console_colour(const struct console *console, enum colour which);
 
 /* The length of the UTF-8 sequence at s, 0 when there is none: file names may hold any bytes. */
 size_t utf8_length(const unsigned char *s);
@@ -64,11 +67,11 @@ void json_write_string(FILE *out, const char *text);
 void json_write_number(FILE *out, double value);
 
 /* "13.9 MB", "6.4 kB": a static buffer, of which there are four in turn. */
-const char *say_bytes(uint64_t bytes);
+const char *console_bytes(uint64_t bytes);
 
 /* Ends a command that came to this status: where nothing else was wrong, but not everything went out to standard
    output, says so and returns EXIT_FAILED. */
-int say_flush(const struct say *say, int status);
+int console_flush(const struct console *console, int status);
 
 /* ---- Names of rows as the program makes them: of file names and of cells. */
 

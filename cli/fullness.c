@@ -1,7 +1,6 @@
 /* Verdicts in colour, fullness by leverage and by recall of probes. */
 #include "fullness.h"
 
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,9 @@ static const double nearly_full = 0.9, half_full = 0.5;
 /* Between these all rows come back where there is room for them; well beyond, few or none (docs/CHOOSING.md). */
 static const double scale_least = 0.05, scale_most = 5;
 
-enum hue verdict_hue(bpcn_verdict verdict)
+enum colour verdict_colour(bpcn_verdict verdict)
 {
-    return verdict == BPCN_KNOWN ? HUE_GOOD : verdict == BPCN_NEW ? HUE_BAD : HUE_PLAIN;
+    return verdict == BPCN_KNOWN ? COLOUR_GOOD : verdict == BPCN_NEW ? COLOUR_BAD : COLOUR_PLAIN;
 }
 
 static size_t heaviest_particle(const bpcn_memory *memory, size_t shard, size_t particles)
@@ -88,10 +87,10 @@ double memory_fullness(const bpcn_memory *memory)
 
 /* ---- probes */
 
-int probes_begin(struct probes *p, const bpcn_options *o, bool fading)
+int probes_begin(struct probes *p, const bpcn_options *o, bool auto_forget)
 {
     *p = (struct probes){.rows = malloc(PROBES * o->dim * sizeof *p->rows), .dim = o->dim, .most = PROBES, .state = 1};
-    p->latest = fading || o->when_full == BPCN_RECYCLE;
+    p->latest = auto_forget || o->when_full == BPCN_RECYCLE;
     uint64_t kept = (uint64_t)(o->shards - 1) * o->shard_rows; /* at least, when a shard was just emptied */
     if (o->when_full == BPCN_RECYCLE && kept < PROBES)
         p->most = kept > 0 ? (size_t)kept : 1;
@@ -147,21 +146,22 @@ static bool came_back(const fmt_schema *fields, const unsigned char *known, cons
     return error < 0.01 * (fmt_schema_picture(fields) != NULL ? (double)hidden : size + 1e-12);
 }
 
-static int recall_probes(const struct memfile *file, const struct probes *p, size_t *recalled)
+static int recall_probes(const struct memory_file *file, const struct probes *p, size_t *recalled)
 {
     float *answer = malloc(PROBES * p->dim * sizeof *answer);
     unsigned char *known = malloc(PROBES * p->dim);
     bpcn_read_options o;
-    int failed = answer == NULL || known == NULL ? say_error(file->say, "out of memory") : 0;
+    int failed = answer == NULL || known == NULL ? console_error(file->console, "out of memory") : 0;
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
-        hide_quarter(&file->remark.fields, known + i * p->dim);
-    if (!failed && memfile_read(file, p->rows, known, p->held, &o, answer, NULL) != BPCN_OK)
-        failed = memfile_error(file);
+        hide_quarter(&file->note.fields, known + i * p->dim);
+    bpcn_status status = failed ? BPCN_OK : memory_file_read(file, p->rows, known, p->held, &o, answer, NULL);
+    if (status != BPCN_OK)
+        failed = memory_file_error(file, status);
     *recalled = 0;
     for (size_t i = 0; i < p->held && !failed; i++)
-        *recalled += came_back(&file->remark.fields, known, p->rows + i * p->dim, answer + i * p->dim);
+        *recalled += came_back(&file->note.fields, known, p->rows + i * p->dim, answer + i * p->dim);
     free(answer);
     free(known);
     return failed;
@@ -177,16 +177,17 @@ static double probes_scale(const struct probes *p)
     return count ? sqrt(sum / (double)count) : 0;
 }
 
-int measure_fullness(struct memfile *file, const struct probes *p)
+int measure_fullness(struct memory_file *file, const struct probes *p)
 {
     bpcn_stats stats = {.size = sizeof stats};
-    struct remark *r = &file->remark;
-    r->fullness = memfile_fullness(file);
+    struct memory_note *r = &file->note;
+    r->fullness = memory_file_fullness(file);
     r->probes = p ? p->held : 0;
     r->recalled = 0;
     r->scale = p ? probes_scale(p) : 0;
-    if (memfile_stats(file, &stats) != BPCN_OK)
-        return memfile_error(file);
+    bpcn_status status = memory_file_stats(file, &stats);
+    if (status != BPCN_OK)
+        return memory_file_error(file, status);
     r->measured = stats.writes;
     return r->probes > 0 ? recall_probes(file, p, &r->recalled) : 0;
 }
@@ -210,7 +211,7 @@ static const char *advice_of(const bpcn_options *o, bool lost, bool full)
     return NULL;
 }
 
-bool fullness_advice(const bpcn_options *o, const struct remark *r, char *out, size_t room)
+bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *out, size_t room)
 {
     bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
     bool odd = r->scale > 0 && (r->scale < scale_least || r->scale > scale_most);

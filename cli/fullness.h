@@ -7,8 +7,7 @@
 #include "memory_file.h"
 #include "table_schema.h"
 
-
-enum hue verdict_hue(bpcn_verdict verdict);
+enum colour verdict_colour(bpcn_verdict verdict);
 
 /* How much of the weights' uncertainty the writes have used up, 0 .. 1, in the fullest layer of the
    heaviest particle; negative when memory runs out. A row uses up one direction of a layer. Of several shards: the
@@ -26,15 +25,15 @@ struct probes {
 };
 
 /* For rows that go to a memory of these options; fading: old rows are let go. */
-int probes_begin(struct probes *probes, const bpcn_options *options, bool fading);
+int probes_begin(struct probes *probes, const bpcn_options *options, bool auto_forget);
 void probes_add(struct probes *probes, const float *row);
 void probes_free(struct probes *probes);
 
 /* Measures fullness and recall of the probes and remembers both in the file's remark. */
-int measure_fullness(struct memfile *file, const struct probes *probes);
+int measure_fullness(struct memory_file *file, const struct probes *probes);
 
 /* A sentence on what to do when it is nearly full or does not recall what was written; false: nothing. */
 enum { ADVICE_MOST = 300 };
-bool fullness_advice(const bpcn_options *options, const struct remark *remark, char *out, size_t room);
+bool fullness_advice(const bpcn_options *options, const struct memory_note *note, char *out, size_t room);
 
 #endif

@@ -40,18 +40,18 @@ void help_overview(FILE *out)
 
 int cmd_help(int argc, char **argv)
 {
-    struct say say = say_default(NULL);
+    struct console console = console_default(NULL);
     if (argc < 2) {
         help_overview(stdout);
-        return say_flush(&say, EXIT_DONE);
+        return console_flush(&console, EXIT_DONE);
     }
     if (help_command(stdout, argv[1]) != 0) {
         const char *names[32], *nearest;
         for (size_t i = 0; i < command_count && i < 32; i++)
             names[i] = commands[i].name;
         nearest = nearest_word(argv[1], names, command_count);
-        return say_usage(&say, "no help on '%s'%s%s%s", argv[1], nearest ? "; did you mean '" : "",
-                         nearest ? nearest : "", nearest ? "'?" : "");
+        return console_usage(&console, "no help on '%s'%s%s%s", argv[1], nearest ? "; did you mean '" : "",
+                             nearest ? nearest : "", nearest ? "'?" : "");
     }
-    return say_flush(&say, EXIT_DONE);
+    return console_flush(&console, EXIT_DONE);
 }

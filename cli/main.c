@@ -10,28 +10,28 @@
 
 static int unknown_command(const char *name)
 {
-    struct say say = say_default(NULL);
+    struct console console = console_default(NULL);
     const char *names[32], *nearest;
     size_t count = command_count < 32 ? command_count : 32;
     for (size_t i = 0; i < count; i++)
         names[i] = commands[i].name;
     nearest = nearest_word(name, names, count);
     if (nearest != NULL)
-        return say_usage(&say, "unknown command '%s'; did you mean '%s'?", name, nearest);
-    return say_usage(&say, "unknown command '%s'", name);
+        return console_usage(&console, "unknown command '%s'; did you mean '%s'?", name, nearest);
+    return console_usage(&console, "unknown command '%s'", name);
 }
 
 static int missing_command(const char *name)
 {
-    struct say say = say_default(name);
-    return say_error(&say, "this bpcn was built without its server: libmicrohttpd and jansson were missing");
+    struct console console = console_default(name);
+    return console_error(&console, "this bpcn was built without its server: libmicrohttpd and jansson were missing");
 }
 
 static int version(void)
 {
-    struct say say = say_default(NULL);
+    struct console console = console_default(NULL);
     printf("bpcn %s\n", bpcn_version());
-    return say_flush(&say, EXIT_DONE);
+    return console_flush(&console, EXIT_DONE);
 }
 
 int main(int argc, char **argv)

@@ -9,39 +9,40 @@
 #include <sys/stat.h>
 
 /* Does something with every file of a folder, or with the one file. */
-static int each_file(const struct say *say, const char *path,
-                     int (*act)(const struct say *say, const char *path, bpcn_file_info *total), bpcn_file_info *total)
+static int each_file(const struct console *console, const char *path,
+                     int (*act)(const struct console *console, const char *path, bpcn_file_info *total),
+                     bpcn_file_info *total)
 {
-    struct memfile file;
+    struct memory_file file;
     char part[PATH_MOST + 64];
-    if (!memfile_is_folder(path))
-        return act(say, path, total);
-    int failed = memfile_open(say, path, TO_LOOK, &file); /* whether each has its place in the whole */
+    if (!memory_file_is_folder(path))
+        return act(console, path, total);
+    int failed = memory_file_open(console, path, TO_LOOK, &file); /* whether each has its place in the whole */
     if (failed)
         return failed;
     for (size_t f = 0; !failed && f < file.folder->files; f++) {
         part_path(file.folder, f, part, sizeof part);
-        failed = act(say, part, total);
+        failed = act(console, part, total);
     }
-    memfile_close(&file);
+    memory_file_close(&file);
     return failed;
 }
 
 /* ---- check */
 
-static int check_file(const struct say *say, const char *path, bpcn_file_info *total)
+static int check_file(const struct console *console, const char *path, bpcn_file_info *total)
 {
     bpcn_file_info info = {.size = sizeof info};
     bpcn_status status = bpcn_file_check(path, &info, NULL);
     if (status != BPCN_OK)
-        return memfile_refuse(say, path, status);
+        return memory_file_refuse(console, path, status);
     if (info.dropped_bytes > 0)
-        say_result(say,
-                   "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
-                   "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
-                   path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
-                   info.dropped_rows == 1 ? "" : "s");
-    memfile_tell_seal(say, path, info.torn_seal);
+        console_print(console,
+                      "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
+                      "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
+                      path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
+                      info.dropped_rows == 1 ? "" : "s");
+    memory_file_tell_seal(console, path, info.torn_seal);
     total->torn_seal += info.torn_seal;
     total->file_bytes += info.file_bytes;
     total->records += info.records;
@@ -52,13 +53,13 @@ static int check_file(const struct say *say, const char *path, bpcn_file_info *t
     return 0;
 }
 
-int upkeep_check(const struct say *say, const char *path)
+int upkeep_check(const struct console *console, const char *path)
 {
     bpcn_file_info total = {.size = sizeof total, .sealed = 1, .version = UINT32_MAX};
-    int failed = each_file(say, path, check_file, &total);
+    int failed = each_file(console, path, check_file, &total);
     if (failed)
         return failed;
-    if (say->json) {
+    if (console->json) {
         fputs("{\"file\":", stdout);
         json_write_string(stdout, path);
         printf(",\"sound\":%s,\"closed\":%s,\"bytes\":%llu,\"records\":%llu,\"dropped_bytes\":%llu,"
@@ -70,10 +71,10 @@ int upkeep_check(const struct say *say, const char *path)
     }
     if (total.dropped_bytes > 0)
         return EXIT_REFUSED;
-    say_result(say, "%s: sound%s\n", path,
-               total.sealed        ? ""
-               : total.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
-                                   : " (not closed: a crash ended its writer, or one is at work)");
+    console_print(console, "%s: sound%s\n", path,
+                  total.sealed        ? ""
+                  : total.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
+                                      : " (not closed: a crash ended its writer, or one is at work)");
     return total.torn_seal > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
@@ -81,7 +82,7 @@ int upkeep_check(const struct say *say, const char *path)
 
 static void tell_loss(void *user, const char *what)
 {
-    say_note(user, "%s", what);
+    console_note(user, "%s", what);
 }
 
 static void recover_json(const char *from, const char *to, const bpcn_recovery *r)
@@ -97,31 +98,33 @@ static void recover_json(const char *from, const char *to, const bpcn_recovery *
            (unsigned long long)r->lost_shards);
 }
 
-int upkeep_recover(struct say *say, const char *from, const char *to)
+int upkeep_recover(struct console *console, const char *from, const char *to)
 {
-    bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = say};
+    bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = console};
     bpcn_status status = bpcn_file_recover(from, to, &r);
     if (status != BPCN_OK) {
-        say_error(say, "%s: %s", from, bpcn_error());
+        console_error(console, "%s: %s", from, bpcn_error());
         return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
     }
-    if (say->json)
+    if (console->json)
         recover_json(from, to, &r);
-    say_result(say, "%s: %llu rows written, %llu of them in whole records of the log", to, (unsigned long long)r.writes,
-               (unsigned long long)r.rows);
+    console_print(console, "%s: %llu rows written, %llu of them in whole records of the log", to,
+                  (unsigned long long)r.writes, (unsigned long long)r.rows);
     if (r.lost_shards > 0)
-        say_result(say, "; %llu of %llu shards lost", (unsigned long long)r.lost_shards, (unsigned long long)r.shards);
+        console_print(console, "; %llu of %llu shards lost", (unsigned long long)r.lost_shards,
+                      (unsigned long long)r.shards);
     if (r.lost_records > 0)
-        say_result(say, "; %llu record%s of the log lost", (unsigned long long)r.lost_records,
-                   r.lost_records == 1 ? "" : "s");
-    say_result(say, r.lost_shards + r.lost_records + r.lost_note == 0 ? "; nothing is lost\n" : "\n");
+        console_print(console, "; %llu record%s of the log lost", (unsigned long long)r.lost_records,
+                      r.lost_records == 1 ? "" : "s");
+    console_print(console, r.lost_shards + r.lost_records + r.lost_note == 0 ? "; nothing is lost\n" : "\n");
     return r.lost_shards + r.lost_records + r.lost_note == 0 ? EXIT_DONE : EXIT_REFUSED;
 }
 
 /* ---- compact */
 
 /* Opens a file, with what is to be told about it in *info. */
-static int open_file(const struct say *say, const char *path, int read_only, bpcn_memory **memory, bpcn_file_info *info)
+static int open_file(const struct console *console, const char *path, int read_only, bpcn_memory **memory,
+                     bpcn_file_info *info)
 {
     bpcn_open_options o;
     bpcn_open_options_default(&o, sizeof o);
@@ -130,23 +133,23 @@ static int open_file(const struct say *say, const char *path, int read_only, bpc
     if (status == BPCN_OK)
         status = bpcn_memory_get_file(*memory, info);
     if (status != BPCN_OK)
-        return memfile_refuse(say, path, status);
-    memfile_tell_dropped(say, path, info->dropped_bytes, info->dropped_rows);
+        return memory_file_refuse(console, path, status);
+    memory_file_tell_dropped(console, path, info->dropped_bytes, info->dropped_rows);
     return 0;
 }
 
-static int fold_file(const struct say *say, const char *path, bpcn_file_info *total)
+static int fold_file(const struct console *console, const char *path, bpcn_file_info *total)
 {
     bpcn_file_info before = {.size = sizeof before}, after = {.size = sizeof after};
     bpcn_memory *memory = NULL;
-    int failed = open_file(say, path, 0, &memory, &before);
+    int failed = open_file(console, path, 0, &memory, &before);
     bpcn_status status = failed || before.log_bytes == 0 ? BPCN_OK : bpcn_memory_checkpoint(memory);
     if (!failed && status == BPCN_OK)
         status = bpcn_memory_get_file(memory, &after);
     if (status != BPCN_OK)
-        failed = memfile_refuse(say, path, status);
+        failed = memory_file_refuse(console, path, status);
     if (bpcn_memory_close(memory) != BPCN_OK && !failed)
-        failed = memfile_refuse(say, path, BPCN_IO);
+        failed = memory_file_refuse(console, path, BPCN_IO);
     total->file_bytes += before.file_bytes;
     total->log_bytes += before.log_bytes;
     total->snapshot_bytes += after.file_bytes;
@@ -154,34 +157,34 @@ static int fold_file(const struct say *say, const char *path, bpcn_file_info *to
 }
 
 /* The same to a new file, and the old one stays as it is. */
-static int fold_to(const struct say *say, const char *path, const char *to, bpcn_file_info *total)
+static int fold_to(const struct console *console, const char *path, const char *to, bpcn_file_info *total)
 {
     struct stat st;
     bpcn_file_info after = {.size = sizeof after};
     bpcn_memory *memory = NULL;
     if (lstat(to, &st) == 0)
-        return say_error(say, "%s: already exists", to);
-    int failed = open_file(say, path, 1, &memory, total);
+        return console_error(console, "%s: already exists", to);
+    int failed = open_file(console, path, 1, &memory, total);
     bpcn_status status = failed ? BPCN_OK : bpcn_memory_save(memory, to);
     bpcn_memory_free(memory);
     if (!failed && status == BPCN_OK)
         status = bpcn_file_inspect(to, &after, NULL);
     total->snapshot_bytes = after.file_bytes;
-    return status == BPCN_OK ? failed : memfile_refuse(say, to, status);
+    return status == BPCN_OK ? failed : memory_file_refuse(console, to, status);
 }
 
-int upkeep_compact(const struct say *say, const char *path, const char *to)
+int upkeep_compact(const struct console *console, const char *path, const char *to)
 {
     bpcn_file_info total = {.size = sizeof total};
-    if (to != NULL && memfile_is_folder(path))
-        return say_error(say, "%s: is a folder; take its files one by one", path);
-    int failed = to != NULL ? fold_to(say, path, to, &total) : each_file(say, path, fold_file, &total);
+    if (to != NULL && memory_file_is_folder(path))
+        return console_error(console, "%s: is a folder; take its files one by one", path);
+    int failed = to != NULL ? fold_to(console, path, to, &total) : each_file(console, path, fold_file, &total);
     if (failed)
         return failed;
     const char *name = to != NULL ? to : path;
-    say_result(say, "%s: %s, it was %s with a log of %s\n", name, say_bytes(total.snapshot_bytes),
-               say_bytes(total.file_bytes), say_bytes(total.log_bytes));
-    if (say->json) {
+    console_print(console, "%s: %s, it was %s with a log of %s\n", name, console_bytes(total.snapshot_bytes),
+                  console_bytes(total.file_bytes), console_bytes(total.log_bytes));
+    if (console->json) {
         fputs("{\"file\":", stdout);
         json_write_string(stdout, name);
         printf(",\"bytes_before\":%llu,\"bytes\":%llu}\n", (unsigned long long)total.file_bytes,
@@ -200,8 +203,8 @@ int cmd_check(int argc, char **argv)
         ;
     if (!args_expect(&a, 1, 1, "MEM"))
         return a.status;
-    int status = upkeep_check(&a.say, args_rest(&a)[0]);
-    return say_flush(&a.say, status);
+    int status = upkeep_check(&a.console, args_rest(&a)[0]);
+    return console_flush(&a.console, status);
 }
 
 /* ---- bpcn compact: the log of a memory file folded, so that the file is as small as it can be. */
@@ -215,8 +218,8 @@ int cmd_compact(int argc, char **argv)
     if (!args_expect(&a, 1, 2, "MEM [OUT]"))
         return a.status;
     char **rest = args_rest(&a);
-    int status = upkeep_compact(&a.say, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
-    return say_flush(&a.say, status);
+    int status = upkeep_compact(&a.console, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
+    return console_flush(&a.console, status);
 }
 
 /* ---- bpcn recover: what is intact of a damaged memory file, in a new one. */
@@ -229,6 +232,6 @@ int cmd_recover(int argc, char **argv)
         ;
     if (!args_expect(&a, 2, 2, "IN OUT"))
         return a.status;
-    int status = upkeep_recover(&a.say, args_rest(&a)[0], args_rest(&a)[1]);
-    return say_flush(&a.say, status);
+    int status = upkeep_recover(&a.console, args_rest(&a)[0], args_rest(&a)[1]);
+    return console_flush(&a.console, status);
 }

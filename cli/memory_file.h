@@ -1,8 +1,5 @@
 /* A memory as the commands see it, in a file or in a folder of files: what its rows mean, how full it was found, and
-   what is done with it. Every function that fails and returns an int has said why.
-
-   In bpcn-mpi what is done with a memory is done by all ranks (parts.h). Commands that are in both programs touch an
-   open memory through these functions alone. */
+   what is done with it. Commands of both bpcn and bpcn-mpi touch an open memory through these functions alone. */
 #ifndef BPCN_CLI_MEMORY_FILE_H
 #define BPCN_CLI_MEMORY_FILE_H
 
@@ -10,9 +7,8 @@
 #include "console.h"
 #include "table_schema.h"
 
-
-/* What the program keeps in the file's note, next to the memory itself. */
-struct remark {
+/* What the program keeps in the file's note, next to the memory itself: lines of key=value that can be read by eye. */
+struct memory_note {
     fmt_schema fields; /* what a row is */
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
     size_t probes;     /* written rows that were asked for again then */
@@ -24,10 +20,10 @@ struct remark {
 
 enum { NOTE_MOST = BPCN_MAX_NOTE };
 
-/* Text of a remark and back; -1 when it does not fit or makes no sense. A text without a schema means one vector of dim
+/* Text of a note and back; -1 when it does not fit or makes no sense. A text without a schema means one vector of dim
    entries. Free the schema of what was parsed. */
-int remark_format(const struct remark *remark, char *out, size_t room);
-int remark_parse(const char *text, size_t dim, struct remark *remark);
+int note_format(const struct memory_note *note, char *out, size_t room);
+int note_parse(const char *text, size_t dim, struct memory_note *note);
 
 /* What a command wants with the file. */
 enum purpose {
@@ -35,106 +31,114 @@ enum purpose {
     TO_CHANGE /* every finished write, forget and delete goes to the file at once */
 };
 
-struct memfile {
-    const struct say *say;
+struct memory_file {
+    const struct console *console;
     const char *path;
-    struct remark remark;
-    double synced; /* when last, in seconds */
-    struct folder *folder;
+    struct memory_note note;
+    bpcn_options options;  /* of the whole memory */
+    double synced;         /* when last, in seconds */
+    bpcn_memory *memory;   /* of one file */
+    struct folder *folder; /* or of a folder of files; NULL: it is one file */
 };
 
-/* A new, empty memory: a folder of so many files; 0: one file, or in bpcn-mpi a folder of as many as there are ranks.
-   Replaces an old one only with force. */
-int memfile_create(const struct say *say, const char *path, const bpcn_options *options, const fmt_schema *fields,
-                   bool force, size_t files);
+/* Functions that return an int have said what was wrong: 0, or the status to exit with. Those that return a bpcn_status
+   leave it to the caller, who may add what it was about: bpcn_error(). */
+
+/* A new, empty memory: a folder of so many files; 0: one file, or in bpcn-mpi a folder of as many as there are
+   processes. Replaces an old one only with force. */
+int memory_file_create(const struct console *console, const char *path, const bpcn_options *options,
+                       const fmt_schema *fields, bool force, size_t files);
 
 /* A new file from a memory made elsewhere, which is freed. */
-int memfile_adopt(const struct say *say, const char *path, bpcn_memory *memory, const fmt_schema *fields, bool force);
+int memory_file_adopt(const struct console *console, const char *path, bpcn_memory *memory, const fmt_schema *fields,
+                      bool force);
 
-int memfile_open(const struct say *say, const char *path, enum purpose purpose, struct memfile *file);
+int memory_file_open(const struct console *console, const char *path, enum purpose purpose, struct memory_file *file);
 
-/* What a crash left at the end of a file, once a run. */
-void memfile_tell_dropped(const struct say *say, const char *path, uint64_t bytes, uint64_t rows);
+/* What a crash left at the end of a file: once a run, and also when quiet, since rows may be lost. */
+void memory_file_tell_dropped(const struct console *console, const char *path, uint64_t bytes, uint64_t rows);
 
-/* That one of its seals is no longer one, once a run. */
-void memfile_tell_seal(const struct say *say, const char *path, uint64_t torn);
+/* That one of its seals is damaged, once a run. */
+void memory_file_tell_seal(const struct console *console, const char *path, uint64_t torn);
 
-/* Makes sure that everything so far, the remark too, is on disk. */
-int memfile_commit(struct memfile *file);
-
-/* The same without the remark. */
-int memfile_sync(struct memfile *file);
+/* Makes sure that everything so far, the note too, is on disk; the same without the note. */
+int memory_file_commit(struct memory_file *file);
+int memory_file_sync(struct memory_file *file);
 
 /* Between rows: makes changes durable now and then, so that little is lost when power fails. */
-int memfile_breathe(struct memfile *file);
+int memory_file_breathe(struct memory_file *file);
 
-void memfile_close(struct memfile *file);
+void memory_file_close(struct memory_file *file);
 
-/* ---- what is done with an open memory: the library's functions of these names. Of a read, out may be NULL. Samples
-   are taken in bpcn alone; those of a folder are others than those of one file with the same shards */
-bpcn_status memfile_options(const struct memfile *file, bpcn_options *options);
-bpcn_status memfile_stats(const struct memfile *file, bpcn_stats *stats);
-bpcn_status memfile_read(const struct memfile *file, const float *query, const unsigned char *known, size_t n,
-                         const bpcn_read_options *options, float *out, bpcn_read_info *info);
+/* ---- what is done with an open memory: the library's functions of these names. Samples of a folder are others than
+   those of one file with the same shards */
+bpcn_status memory_file_options(const struct memory_file *file, bpcn_options *options);
+bpcn_status memory_file_stats(const struct memory_file *file, bpcn_stats *stats);
+
+/* rows [options.shards]: of every shard, the rows written since it was begun. */
+bpcn_status memory_file_shard_rows(const struct memory_file *file, uint64_t *rows);
+
+/* out and info may be NULL. A folder keeps no traces, and its spreads are those of the answering shard. */
+bpcn_status memory_file_read(const struct memory_file *file, const float *query, const unsigned char *known, size_t n,
+                             const bpcn_read_options *options, float *out, bpcn_read_info *info);
+
 /* typicality [n] of rows; -1 where the memory does not keep what it takes, as folders do not. */
-bpcn_status memfile_typicality(const struct memfile *file, const float *x, const unsigned char *known, size_t n,
-                               double *typicality);
-bpcn_status memfile_sample(const struct memfile *file, size_t n, uint64_t draw, float *out);
-bpcn_status memfile_delete(struct memfile *file, const float *x);
-bpcn_status memfile_forget(struct memfile *file, double beta);
-bpcn_status memfile_discount(struct memfile *file, double beta);
-bpcn_status memfile_delete_name(struct memfile *file, const char *name);
+bpcn_status memory_file_typicality(const struct memory_file *file, const float *x, const unsigned char *known, size_t n,
+                                   double *typicality);
+bpcn_status memory_file_sample(const struct memory_file *file, size_t n, uint64_t draw, float *out);
+bpcn_status memory_file_delete(struct memory_file *file, const float *x);
+bpcn_status memory_file_delete_name(struct memory_file *file, const char *name);
+bpcn_status memory_file_forget(struct memory_file *file, double beta);
+bpcn_status memory_file_discount(struct memory_file *file, double beta);
 
 /* The name that an answer has; "" for none. */
-bpcn_status memfile_name(const struct memfile *file, const bpcn_read_info *info, char name[NAME_ROOM]);
+bpcn_status memory_file_name(const struct memory_file *file, const bpcn_read_info *info, char name[NAME_ROOM]);
 
 /* Those that are kept, to be freed; of a folder file by file. NULL after a failure. */
-bpcn_name *memfile_names(const struct memfile *file, size_t *count);
+bpcn_name *memory_file_names(const struct memory_file *file, size_t *count);
 
-double memfile_fullness(const struct memfile *file);
+/* 0 .. 1 (memory_fullness); negative after a failure. */
+double memory_file_fullness(const struct memory_file *file);
 
 /* info [n] of the rows written, and how many those are, also after a failure. known [n x dim], or NULL: everything.
    names: n of them in NAME_ROOM bytes each, "" for none; or NULL. */
-bpcn_status memfile_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
-                          bpcn_write_row *info, size_t *written);
+bpcn_status memory_file_write(struct memory_file *file, const float *x, const unsigned char *known, size_t n,
+                              const char *names, bpcn_write_row *info, size_t *written);
 
 /* Rows that are best given to it at once, 1 or more: then several machines write. */
-size_t memfile_write_most(const struct memfile *file);
-
-/* What was wrong with the last of these that failed. */
-const char *memfile_why(const struct memfile *file);
+size_t memory_file_write_most(const struct memory_file *file);
 
 /* The library's memory; NULL, having said so, of a folder. */
-const bpcn_memory *memfile_memory(const struct memfile *file);
+const bpcn_memory *memory_file_memory(const struct memory_file *file);
 
 /* ---- without opening it */
 
 /* About a memory, for those who do not want the memory itself. */
-struct memhead {
+struct memory_head {
     bpcn_options options;
     bpcn_stats stats;
-    struct remark remark;
+    struct memory_note note;
     uint64_t file_bytes;
     uint64_t file_most; /* that it never exceeds, */
     uint64_t disk_most; /* and what it takes of the disk while its log is folded */
     uint64_t *rows;     /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
     size_t files;       /* of the folder; 0: it is a file */
 };
-void memhead_free(struct memhead *head);
+void memory_head_free(struct memory_head *head);
 
 /* By the file's header alone, at once: counts as of the last checkpoint, no fields, no fullness. A folder is opened. */
-int memfile_header(const struct say *say, const char *path, struct memhead *head);
+int memory_file_header(const struct console *console, const char *path, struct memory_head *head);
 
 /* By opening it, the log included. */
-int memfile_head(const struct say *say, const char *path, struct memhead *head);
+int memory_file_head(const struct console *console, const char *path, struct memory_head *head);
 
-/* Whether the path is, or under MPI is to be, a folder of memory files. */
-bool memfile_is_folder(const char *path);
+/* Whether the path is, or in bpcn-mpi is to be, a folder of memory files. */
+bool memory_file_is_folder(const char *path);
 
-/* The library's last sentence, as a message that begins with the file. */
-int memfile_refuse(const struct say *say, const char *path, bpcn_status status);
+/* ---- errors */
 
-/* An error of the library as a message that begins with the file. */
-int memfile_error(const struct memfile *file);
+/* Says the library's sentence, with the file's name before it, and what to do. The status to exit with. */
+int memory_file_refuse(const struct console *console, const char *path, bpcn_status status);
+int memory_file_error(const struct memory_file *file, bpcn_status status);
 
 #endif

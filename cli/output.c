@@ -42,7 +42,7 @@ bool output_option(struct args *a, int c, struct output_options *o)
 enum form { FORM_NONE, FORM_STREAM, FORM_PICTURE, FORM_ARRAY, FORM_FOLDER };
 
 struct output {
-    const struct say *say;
+    const struct console *console;
     const fmt_schema *fields;
     struct output_options options;
     const fmt_column *only; /* NULL: whole rows */
@@ -90,19 +90,19 @@ static int choose_form(struct output *out)
         out->form = FORM_STREAM;
         if (out->kind == FMT_RAW || out->kind == FMT_CSV)
             return 0;
-        return say_usage(out->say, "-o -: standard output takes raw or csv (--output-format)");
+        return console_usage(out->console, "-o -: standard output takes raw or csv (--output-format)");
     }
     bool folder = path[0] != '\0' && (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)));
     out->form = folder ? FORM_FOLDER : is_picture_kind(out->kind) ? FORM_PICTURE : FORM_ARRAY;
     if (folder && mkdir(path, 0777) != 0 && errno != EEXIST)
-        return say_error(out->say, "%s: cannot make the folder: %s", path, strerror(errno));
+        return console_error(out->console, "%s: cannot make the folder: %s", path, strerror(errno));
     if (!folder && (out->kind == FMT_ANY || out->kind == FMT_IDX || out->kind == FMT_CIFAR))
-        return say_usage(out->say,
-                         "%s: the suffix names no type that can be written "
-                         "(png jpg ppm pgm npy npz csv f32)",
-                         path);
+        return console_usage(out->console,
+                             "%s: the suffix names no type that can be written "
+                             "(png jpg ppm pgm npy npz csv f32)",
+                             path);
     if (!folder && fmt_check_output(path) != BPCN_OK)
-        return say_error(out->say, "%s", bpcn_error());
+        return console_error(out->console, "%s", bpcn_error());
     return 0;
 }
 
@@ -114,21 +114,22 @@ static int choose_field(struct output *out)
                 : pictures ? fmt_schema_picture(out->fields)
                            : NULL;
     if (name != NULL && out->only == NULL)
-        return say_usage(out->say, "--only: there is no field '%s' in this memory", name);
+        return console_usage(out->console, "--only: there is no field '%s' in this memory", name);
     if (pictures && (out->only == NULL || !field_is_picture(out->only)))
-        return say_usage(out->say, "%s: a picture, but %s has no picture's shape (write .npy or .csv)",
-                         out->options.path, name ? name : "this memory");
+        return console_usage(out->console, "%s: a picture, but %s has no picture's shape (write .npy or .csv)",
+                             out->options.path, name ? name : "this memory");
     return 0;
 }
 
-struct output *output_open(const struct say *say, const fmt_schema *fields, const struct output_options *options)
+struct output *output_open(const struct console *console, const fmt_schema *fields,
+                           const struct output_options *options)
 {
     struct output *out = calloc(1, sizeof *out);
     if (out == NULL) {
-        say_error(say, "out of memory");
+        console_error(console, "out of memory");
         return NULL;
     }
-    *out = (struct output){.say = say, .fields = fields, .options = *options, .truth = true};
+    *out = (struct output){.console = console, .fields = fields, .options = *options, .truth = true};
     if (choose_form(out) == 0 && choose_field(out) == 0)
         return out;
     output_close(out);
@@ -202,7 +203,7 @@ static int put_table(struct output *out, size_t rows, const float *answers)
         out->text = table_writer_open(out->fields, out->only, out->options.path);
     if (out->text != NULL && table_writer_add(out->text, answers, rows) == BPCN_OK)
         return 0;
-    return say_error(out->say, "%s", bpcn_error());
+    return console_error(out->console, "%s", bpcn_error());
 }
 
 static int add_stream(struct output *out, size_t rows, const float *answers)
@@ -210,11 +211,11 @@ static int add_stream(struct output *out, size_t rows, const float *answers)
     size_t size;
     float *data = outgoing(out, answers, rows, &size);
     if (data == NULL)
-        return say_error(out->say, "out of memory");
+        return console_error(out->console, "out of memory");
     fmt_table table = {.rows = rows, .dim = size, .data = data};
     bpcn_status status = fmt_write_stream(stdout, "standard output", out->kind, &table);
     free(data);
-    return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
+    return status == BPCN_OK ? 0 : console_error(out->console, "%s", bpcn_error());
 }
 
 /* ---- a folder: each answer under the name of its row */
@@ -233,7 +234,7 @@ static int add_folder(struct output *out, const struct batch *batch, size_t rows
             snprintf(number, sizeof number, "-%05zu", (batch ? batch->first : out->rows) + i);
         snprintf(path, sizeof path, "%s%s%.*s%s.png", folder, slash ? "" : "/", (int)stem, base, number);
         struct panel panel = {.rows = answers + i * dim};
-        int failed = picture_save(out->say, path, FMT_PNG, out->only, dim, &panel, 1, 1);
+        int failed = picture_save(out->console, path, FMT_PNG, out->only, dim, &panel, 1, 1);
         if (failed)
             return failed;
     }
@@ -279,7 +280,7 @@ static int keep(struct output *out, const struct batch *batch, const struct quer
 {
     size_t dim = out->fields->dim, at = out->rows * dim;
     if (grow(out, rows) != 0)
-        return say_error(out->say, "out of memory");
+        return console_error(out->console, "out of memory");
     memcpy(out->answers + at, answers, rows * dim * sizeof *answers);
     memset(out->known + at, 1, rows * dim);
     out->query = query != NULL;
@@ -329,7 +330,8 @@ static int save_picture(const struct output *out)
     if (beside)
         panels[count++] = (struct panel){"query", out->queries, out->known};
     panels[count++] = (struct panel){beside ? "answer" : NULL, out->answers, NULL};
-    return picture_save(out->say, out->options.path, out->kind, out->only, out->fields->dim, panels, count, out->rows);
+    return picture_save(out->console, out->options.path, out->kind, out->only, out->fields->dim, panels, count,
+                        out->rows);
 }
 
 /* answer, and for a read what was asked, what of it was known and how familiar it was. */
@@ -355,7 +357,7 @@ static int save_npz(const struct output *out)
         status = fmt_write_npz(out->options.path, members, count, false);
     for (size_t i = 0; i < 3; i++)
         free(x[i]);
-    return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
+    return status == BPCN_OK ? 0 : console_error(out->console, "%s", bpcn_error());
 }
 
 static int save_array(const struct output *out)
@@ -365,11 +367,11 @@ static int save_array(const struct output *out)
         return save_npz(out);
     float *data = outgoing(out, out->answers, out->rows, &size);
     if (data == NULL)
-        return say_error(out->say, "out of memory");
+        return console_error(out->console, "out of memory");
     fmt_table table = {.rows = out->rows, .dim = size, .data = data};
     bpcn_status status = fmt_write(out->options.path, out->kind, &table);
     free(data);
-    return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
+    return status == BPCN_OK ? 0 : console_error(out->console, "%s", bpcn_error());
 }
 
 int output_finish(struct output *out)
@@ -377,7 +379,7 @@ int output_finish(struct output *out)
     if (out->text != NULL) {
         bpcn_status status = table_writer_close(out->text, true);
         out->text = NULL;
-        return status == BPCN_OK ? 0 : say_error(out->say, "%s", bpcn_error());
+        return status == BPCN_OK ? 0 : console_error(out->console, "%s", bpcn_error());
     }
     if (out->rows == 0 || !output_waits(out))
         return 0;

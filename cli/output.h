@@ -21,7 +21,8 @@ bool output_option(struct args *a, int c, struct output_options *options);
 struct output;
 
 /* Checks before any work that the file can be written; NULL after a message. */
-struct output *output_open(const struct say *say, const fmt_schema *fields, const struct output_options *options);
+struct output *output_open(const struct console *console, const fmt_schema *fields,
+                           const struct output_options *options);
 
 /* Answers [rows x dim] to the queries made of a batch. query and batch may be NULL: samples.
    familiarity [rows] may be NULL. 0, or an exit status after a message. */

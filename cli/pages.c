@@ -133,9 +133,10 @@ const struct command commands[] = {
     {"forget", cmd_forget, "let everything fade a little", "MEM --beta B [--times N]",
      "      --beta B      0 forgets nothing, 1 everything\n      --times N     repeat (1)\n" COMMON},
     {"delete", cmd_delete, "take written rows back", "MEM INPUT... | NAME... [OPTIONS]",
-     INPUTS COMMON "\nWhat is no file, but the name of a row (bpcn list), is the latest row of that name: it is had again\n"
-                   "from the memory itself, or refused if that is not possible exactly.\n"
-                   "A row that the memory does not hold is refused (exit status 3).\n"},
+     INPUTS COMMON
+     "\nWhat is no file, but the name of a row (bpcn list), is the latest row of that name: it is had again\n"
+     "from the memory itself, or refused if that is not possible exactly.\n"
+     "A row that the memory does not hold is refused (exit status 3).\n"},
     {"sample", cmd_sample, "draw what the memory imagines", "MEM [-n 16] [--seed N] -o OUT",
      "  -n, --number N    how many (16)\n      --seed N      another draw (0)\n" OUTPUTS COMMON},
     {"list", cmd_list, "the names of the latest rows", "MEM", COMMON},

@@ -1,7 +1,6 @@
 /* Pictures of many rows: layout, enlargement, titles. */
 #include "picture.h"
 
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -140,21 +139,21 @@ static void draw_all(struct canvas *c, const struct layout *l, const fmt_column 
         }
 }
 
-static int save(const struct say *say, const char *path, fmt_kind kind, const float *data, size_t height, size_t width,
-                size_t channels)
+static int save(const struct console *console, const char *path, fmt_kind kind, const float *data, size_t height,
+                size_t width, size_t channels)
 {
     if (fmt_write_image(path, kind, data, height, width, channels) != BPCN_OK)
-        return say_error(say, "%s", bpcn_error());
+        return console_error(console, "%s", bpcn_error());
     return 0;
 }
 
-int picture_save(const struct say *say, const char *path, fmt_kind kind, const fmt_column *f, size_t dim,
+int picture_save(const struct console *console, const char *path, fmt_kind kind, const fmt_column *f, size_t dim,
                  const struct panel *panels, size_t count, size_t n)
 {
     if (n == 1 && count == 1)
-        return save(say, path, kind, panels[0].rows + f->offset, f->height, f->width, f->channels);
+        return save(console, path, kind, panels[0].rows + f->offset, f->height, f->width, f->channels);
     if (n > ROWS_MOST)
-        say_note(say, "%s: shows the first %d of %zu rows", path, ROWS_MOST, n);
+        console_note(console, "%s: shows the first %d of %zu rows", path, ROWS_MOST, n);
     n = n > ROWS_MOST ? ROWS_MOST : n;
     struct layout l = arrange(f, panels, count, n);
     struct canvas c = {.channels = f->channels};
@@ -162,9 +161,9 @@ int picture_save(const struct say *say, const char *path, fmt_kind kind, const f
     c.height = l.title_h + l.lines * (l.cell_h + MARGIN) + MARGIN;
     c.data = malloc(c.width * c.height * c.channels * sizeof *c.data);
     if (c.data == NULL)
-        return say_error(say, "%s: out of memory", path);
+        return console_error(console, "%s: out of memory", path);
     draw_all(&c, &l, f, dim, panels, count, n);
-    int failed = save(say, path, kind, c.data, c.height, c.width, c.channels);
+    int failed = save(console, path, kind, c.data, c.height, c.width, c.channels);
     free(c.data);
     return failed;
 }

@@ -26,7 +26,7 @@ enum { PANELS_MOST = 3 };
 
 /* Draws field `field` of n rows of dim entries and writes the picture. One row of one panel is
    written as it is; more are enlarged and arranged. 0, or an exit status after a message. */
-int picture_save(const struct say *say, const char *path, fmt_kind kind, const fmt_column *field, size_t dim,
+int picture_save(const struct console *console, const char *path, fmt_kind kind, const fmt_column *field, size_t dim,
                  const struct panel *panels, size_t count, size_t n);
 
 #endif

@@ -17,9 +17,9 @@ double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void progress_begin(struct progress *p, const struct say *say, const char *verb, const char *unit)
+void progress_begin(struct progress *p, const struct console *console, const char *verb, const char *unit)
 {
-    bool shown = isatty(STDERR_FILENO) && !say->quiet;
+    bool shown = isatty(STDERR_FILENO) && !console->quiet;
     *p = (struct progress){.shown = shown, .verb = verb, .unit = unit, .start = seconds_now()};
 }
 

@@ -15,7 +15,7 @@ struct progress {
     double drawn; /* when last */
 };
 
-void progress_begin(struct progress *p, const struct say *say, const char *verb, const char *unit);
+void progress_begin(struct progress *p, const struct console *console, const char *verb, const char *unit);
 void progress_update(struct progress *p, size_t done, size_t total);
 void progress_clear(struct progress *p); /* takes the line away, before other output */
 

@@ -51,7 +51,7 @@ bool query_option(struct args *a, int c, struct query_options *o)
 enum side { SIDE_NONE, SIDE_RIGHT, SIDE_LEFT, SIDE_TOP, SIDE_BOTTOM, SIDE_CENTRE, SIDE_RANDOM };
 
 struct query_maker {
-    const struct say *say;
+    const struct console *console;
     const fmt_schema *fields;
     struct query_options options;
     bool *trusted;       /* [fields] that --known names */
@@ -78,8 +78,9 @@ static int parse_hide(struct query_maker *q)
     q->share = colon ? strtod(colon + 1, &end) : -1;
     if (q->side != SIDE_NONE && end != colon + 1 && *end == '\0' && q->share >= 0 && q->share <= 1)
         return 0;
-    say_usage(q->say, "--hide: '%s' is not right, left, top, bottom, center or random with a share, as in right:0.25",
-              text);
+    console_usage(q->console,
+                  "--hide: '%s' is not right, left, top, bottom, center or random with a share, as in right:0.25",
+                  text);
     return -1;
 }
 
@@ -94,7 +95,7 @@ static int parse_known(struct query_maker *q)
         size_t length = strcspn(text, ",");
         const fmt_column *field = fmt_schema_find(q->fields, text, length);
         if (field == NULL) {
-            say_usage(q->say, "--known: there is no field '%.*s' in this memory (%s)", (int)length, text, all);
+            console_usage(q->console, "--known: there is no field '%.*s' in this memory (%s)", (int)length, text, all);
             return -1;
         }
         q->trusted[field - q->fields->column] = true;
@@ -111,12 +112,13 @@ static int spread_mask(struct query_maker *q, const fmt_table *t)
     size_t dim = q->fields->dim, plane = picture ? picture->width * picture->height : 0;
     bool whole = t->dim == dim, all_channels = picture && t->dim == picture->size;
     if (!whole && !all_channels && !(picture && t->dim == plane)) {
-        say_error(q->say, "%s: a mask of %zu values, but a row of this memory has %zu", q->options.mask, t->dim, dim);
+        console_error(q->console, "%s: a mask of %zu values, but a row of this memory has %zu", q->options.mask, t->dim,
+                      dim);
         return -1;
     }
     q->mask = malloc(t->rows * dim);
     if (q->mask == NULL) {
-        say_error(q->say, "out of memory");
+        console_error(q->console, "out of memory");
         return -1;
     }
     memset(q->mask, 1, t->rows * dim);
@@ -136,7 +138,7 @@ static int load_mask(struct query_maker *q)
     if (q->options.mask == NULL)
         return 0;
     if (fmt_read(q->options.mask, NULL, &table) != BPCN_OK) {
-        say_error(q->say, "%s", bpcn_error());
+        console_error(q->console, "%s", bpcn_error());
         return -1;
     }
     int failed = spread_mask(q, &table);
@@ -144,18 +146,20 @@ static int load_mask(struct query_maker *q)
     return failed;
 }
 
-struct query_maker *query_open(const struct say *say, const fmt_schema *fields, const struct query_options *options,
-                               int *status)
+struct query_maker *query_open(const struct console *console, const fmt_schema *fields,
+                               const struct query_options *options, int *status)
 {
     struct query_maker *q = calloc(1, sizeof *q);
     if (q == NULL) {
-        *status = say_error(say, "out of memory");
+        *status = console_error(console, "out of memory");
         return NULL;
     }
-    *q = (struct query_maker){
-        .say = say, .fields = fields, .options = *options, .trusted = calloc(fields->count, sizeof *q->trusted)};
+    *q = (struct query_maker){.console = console,
+                              .fields = fields,
+                              .options = *options,
+                              .trusted = calloc(fields->count, sizeof *q->trusted)};
     if (q->trusted == NULL) {
-        *status = say_error(say, "out of memory");
+        *status = console_error(console, "out of memory");
         query_close(q);
         return NULL;
     }
@@ -286,16 +290,16 @@ static int check_given(const struct query_maker *q, const struct batch *batch)
         any = any || (batch->given[f] && q->trusted[f]);
         if (q->options.known == NULL || !q->trusted[f] || batch->given[f])
             continue;
-        say_error(q->say, "%s: --known %s, but it does not hold field %s (give %s=FILE)", batch->name, q->options.known,
-                  q->fields->column[f].name, q->fields->column[f].name);
+        console_error(q->console, "%s: --known %s, but it does not hold field %s (give %s=FILE)", batch->name,
+                      q->options.known, q->fields->column[f].name, q->fields->column[f].name);
         return -1;
     }
     if (q->mask != NULL && q->mask_rows != 1 && q->mask_rows < q->row + batch->rows) {
-        say_error(q->say, "%s: %zu masks, but there are more rows", q->options.mask, q->mask_rows);
+        console_error(q->console, "%s: %zu masks, but there are more rows", q->options.mask, q->mask_rows);
         return -1;
     }
     if (!any)
-        say_error(q->say, "%s: no field of it is known", batch->name);
+        console_error(q->console, "%s: no field of it is known", batch->name);
     return any ? 0 : -1;
 }
 
@@ -309,7 +313,7 @@ int query_make(struct query_maker *q, const struct batch *batch, struct query *q
     query->known = malloc(batch->rows * dim);
     if (query->x == NULL || query->known == NULL) {
         query_free(query);
-        say_error(q->say, "out of memory");
+        console_error(q->console, "out of memory");
         return -1;
     }
     for (size_t i = 0; i < batch->rows; i++, q->row++) {

@@ -30,8 +30,8 @@ struct query_maker;
 
 /* Reads the mask and checks the options against the fields; NULL, and the exit status, after a
    message. */
-struct query_maker *query_open(const struct say *say, const fmt_schema *fields, const struct query_options *options,
-                               int *status);
+struct query_maker *query_open(const struct console *console, const fmt_schema *fields,
+                               const struct query_options *options, int *status);
 
 /* 0, or -1 after a message. Free the query. */
 int query_make(struct query_maker *maker, const struct batch *batch, struct query *query);

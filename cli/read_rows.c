@@ -38,13 +38,13 @@ struct piece {
 };
 
 /* 0, or -1 after a message. *table is opened here for a table, which comes in pieces, and closed after the last. */
-static int load_piece(const struct say *say, const fmt_schema *fields, const struct input_options *options,
-               const struct item *item, struct table **table, struct piece *piece);
+static int load_piece(const struct console *console, const fmt_schema *fields, const struct input_options *options,
+                      const struct item *item, struct table **table, struct piece *piece);
 static void piece_free(struct piece *piece);
 
 /* values [rows x 1] that are class numbers become rows of -1 with one +1; 0, or -1 after a message. */
-static int labels_to_rows(const struct say *say, const char *name, const fmt_column *field, const float *values, size_t rows,
-                   float *x);
+static int labels_to_rows(const struct console *console, const char *name, const fmt_column *field, const float *values,
+                          size_t rows, float *x);
 
 enum { STREAM_ROWS = 64, TABLE_BYTES = 1 << 20 };
 
@@ -57,14 +57,14 @@ static void piece_free(struct piece *piece)
     *piece = (struct piece){0};
 }
 
-static int labels_to_rows(const struct say *say, const char *name, const fmt_column *field, const float *values, size_t rows,
-                   float *x)
+static int labels_to_rows(const struct console *console, const char *name, const fmt_column *field, const float *values,
+                          size_t rows, float *x)
 {
     for (size_t i = 0; i < rows; i++) {
         float value = values[i];
         if (!(value >= 0) || value != floorf(value) || value >= (float)field->size) {
-            say_error(say, "%s row %zu: label %g, but field %s has the classes 0 to %zu", name, i, (double)value,
-                      field->name, field->size - 1);
+            console_error(console, "%s row %zu: label %g, but field %s has the classes 0 to %zu", name, i,
+                          (double)value, field->name, field->size - 1);
             return -1;
         }
         for (size_t j = 0; j < field->size; j++)
@@ -86,7 +86,7 @@ static bool fits(const fmt_column *field, const fmt_table *t)
     return t->dim == field->size || are_labels(field, t);
 }
 
-static int misfit(const struct say *say, const fmt_schema *fields, const fmt_column *field, const char *name,
+static int misfit(const struct console *console, const fmt_schema *fields, const fmt_column *field, const char *name,
                   const fmt_table *t)
 {
     char takes[100] = "this memory takes", shape[64];
@@ -94,27 +94,27 @@ static int misfit(const struct say *say, const fmt_schema *fields, const fmt_col
         snprintf(takes, sizeof takes, "field %.60s takes", field->name);
     fmt_column_shape(field, shape);
     if (!field_is_picture(field))
-        say_error(say, "%s: %zu values per row, but %s %zu", name, t->dim, takes, field->size);
+        console_error(console, "%s: %zu values per row, but %s %zu", name, t->dim, takes, field->size);
     else if (t->height == 0)
-        say_error(say, "%s: %zu values per row, but %s %zu (%s)", name, t->dim, takes, field->size, shape);
+        console_error(console, "%s: %zu values per row, but %s %zu (%s)", name, t->dim, takes, field->size, shape);
     else if (t->width == field->width && t->height == field->height)
-        say_error(say, "%s: %s, but %s %s (use --resize, which converts colours too)", name,
-                  t->channels == 1 ? "grey" : "colour", takes, field->channels == 1 ? "grey" : "colour");
+        console_error(console, "%s: %s, but %s %s (use --resize, which converts colours too)", name,
+                      t->channels == 1 ? "grey" : "colour", takes, field->channels == 1 ? "grey" : "colour");
     else
-        say_error(say, "%s: %zux%zu, but %s %zux%zu (use --resize)", name, t->width, t->height, takes, field->width,
-                  field->height);
+        console_error(console, "%s: %zux%zu, but %s %zux%zu (use --resize)", name, t->width, t->height, takes,
+                      field->width, field->height);
     return -1;
 }
 
 /* The one field that the table fits; whole rows (NULL) fit first. 0, or -1 after a message. */
-static int choose_field(const struct say *say, const fmt_schema *fields, const char *name, const fmt_table *t,
+static int choose_field(const struct console *console, const fmt_schema *fields, const char *name, const fmt_table *t,
                         const fmt_column **chosen)
 {
     size_t count = 0;
     *chosen = NULL;
     if (fields->count == 1 && !fmt_schema_is_table(fields)) {
         *chosen = &fields->column[0];
-        return fits(*chosen, t) ? 0 : misfit(say, fields, *chosen, name, t);
+        return fits(*chosen, t) ? 0 : misfit(console, fields, *chosen, name, t);
     }
     if (t->dim == fields->cells)
         return 0;
@@ -126,15 +126,15 @@ static int choose_field(const struct say *say, const fmt_schema *fields, const c
     if (count == 1)
         return 0;
     if (fmt_schema_is_table(fields)) {
-        say_error(say, "%s: %zu values per row, but this memory takes %zu", name, t->dim, fields->cells);
+        console_error(console, "%s: %zu values per row, but this memory takes %zu", name, t->dim, fields->cells);
         return -1;
     }
     if (count == 0 && t->height > 0 && fmt_schema_picture(fields) != NULL)
-        return misfit(say, fields, fmt_schema_picture(fields), name, t);
+        return misfit(console, fields, fmt_schema_picture(fields), name, t);
     char text[FIELDS_TEXT_MOST];
     fmt_schema_describe(fields, text, sizeof text);
-    say_error(say, "%s: %zu values per row fit %s field of %s (say which: FIELD=%s)", name, t->dim,
-              count == 0 ? "no" : "more than one", text, name);
+    console_error(console, "%s: %zu values per row fit %s field of %s (say which: FIELD=%s)", name, t->dim,
+                  count == 0 ? "no" : "more than one", text, name);
     return -1;
 }
 
@@ -187,7 +187,7 @@ static int mark_gaps(struct piece *piece)
 }
 
 /* Rows of an array in a table's units. */
-static int take_cells(const struct say *say, const fmt_schema *fields, const struct input_options *options,
+static int take_cells(const struct console *console, const fmt_schema *fields, const struct input_options *options,
                       const char *name, const fmt_table *t, struct piece *piece)
 {
     size_t count = t->rows * fields->dim;
@@ -196,14 +196,14 @@ static int take_cells(const struct say *say, const fmt_schema *fields, const str
     piece->x = malloc(count * sizeof *piece->x);
     piece->known = malloc(count);
     if (piece->x == NULL || piece->known == NULL) {
-        say_error(say, "%s: out of memory", name);
+        console_error(console, "%s: out of memory", name);
         return -1;
     }
-    return table_encode(say, fields, name, options->first, t->data, t->rows, options->clip, piece->x, piece->known);
+    return table_encode(console, fields, name, options->first, t->data, t->rows, options->clip, piece->x, piece->known);
 }
 
 /* The table's values, turned as the field wants them; takes what it can from the table. */
-static int take_table(const struct say *say, const fmt_schema *fields, bool channels_last, const char *name,
+static int take_table(const struct console *console, const fmt_schema *fields, bool channels_last, const char *name,
                       fmt_table *t, struct piece *piece)
 {
     bool was_array = t->height == 0;
@@ -212,10 +212,10 @@ static int take_table(const struct say *say, const fmt_schema *fields, bool chan
     if (piece->field != NULL && are_labels(piece->field, t)) {
         piece->x = malloc(t->rows * piece->size * sizeof *piece->x + 1);
         if (piece->x == NULL) {
-            say_error(say, "%s: out of memory", name);
+            console_error(console, "%s: out of memory", name);
             return -1;
         }
-        return labels_to_rows(say, name, piece->field, t->data, t->rows, piece->x);
+        return labels_to_rows(console, name, piece->field, t->data, t->rows, piece->x);
     }
     piece->x = t->data;
     piece->labels = t->labels;
@@ -223,14 +223,15 @@ static int take_table(const struct say *say, const fmt_schema *fields, bool chan
     t->labels = NULL;
     if ((channels_last && was_array && turn_channels(fields, piece->field, piece->x, piece->rows) != 0) ||
         mark_gaps(piece) != 0) {
-        say_error(say, "%s: out of memory", name);
+        console_error(console, "%s: out of memory", name);
         return -1;
     }
     return 0;
 }
 
 /* Pixels lie in -1 .. 1; an array of bytes that nobody called pixels does not. */
-static void warn_of_range(const struct say *say, const fmt_schema *fields, const char *name, const struct piece *piece)
+static void warn_of_range(const struct console *console, const fmt_schema *fields, const char *name,
+                          const struct piece *piece)
 {
     float most = 0;
     const fmt_column *f = piece->field;
@@ -239,15 +240,15 @@ static void warn_of_range(const struct say *say, const fmt_schema *fields, const
     for (size_t j = 0; j < piece->rows * piece->size; j++)
         most = fmaxf(most, fabsf(piece->x[j]));
     if (most > 16)
-        say_note(say, "%s: values up to %g in a picture, whose pixels lie in -1 .. 1 (bytes? use --pixels)", name,
-                 (double)most);
+        console_note(console, "%s: values up to %g in a picture, whose pixels lie in -1 .. 1 (bytes? use --pixels)",
+                     name, (double)most);
 }
 
 static const char plain_advice[] = ", where values of about 1 belong (bpcn create --like makes a memory that knows the "
                                    "scale of its columns)";
 
 /* A value given in place, label=3 or point=0.5,1,2: one row that repeats. */
-static int load_literal(const struct say *say, const struct item *item, struct piece *piece)
+static int load_literal(const struct console *console, const struct item *item, struct piece *piece)
 {
     const fmt_column *f = item->field;
     const char *at = item->path;
@@ -268,9 +269,9 @@ static int load_literal(const struct say *say, const struct item *item, struct p
     if (!failed && count == f->size)
         memcpy(piece->x, values, f->size * sizeof *values);
     else if (!failed && count == 1)
-        failed = labels_to_rows(say, item->path, f, values, 1, piece->x);
+        failed = labels_to_rows(console, item->path, f, values, 1, piece->x);
     else if (values && piece->x)
-        failed = say_error(say, "%s=%s: no such file, and not a value of the field", f->name, item->path);
+        failed = console_error(console, "%s=%s: no such file, and not a value of the field", f->name, item->path);
     free(values);
     return failed ? -1 : 0;
 }
@@ -347,7 +348,7 @@ static int pass_rows(struct table *table, size_t count, float *x, unsigned char 
 }
 
 /* The next rows of a table, which is closed after the last. */
-static int load_rows(const struct say *say, const fmt_schema *fields, const struct input_options *options,
+static int load_rows(const struct console *console, const fmt_schema *fields, const struct input_options *options,
                      const struct item *item, struct table **table, struct piece *piece)
 {
     size_t most = TABLE_BYTES / (fields->dim * sizeof(float)) + 1;
@@ -357,13 +358,16 @@ static int load_rows(const struct say *say, const fmt_schema *fields, const stru
     piece->known = malloc(most * fields->dim);
     piece->names = options->name != NULL ? malloc(most * NAME_ROOM) : NULL;
     if (piece->x == NULL || piece->known == NULL || (options->name != NULL && piece->names == NULL)) {
-        say_error(say, "%s: out of memory", item->path);
+        console_error(console, "%s: out of memory", item->path);
         return -1;
     }
     int got = 1;
     if (*table == NULL) {
-        *table = table_open(say, fields, item->path, options->clip);
-        got = *table && table_name_by(*table, options->name) == 0 && pass_rows(*table, options->first, piece->x, piece->known) == 0 ? 1 : -1;
+        *table = table_open(console, fields, item->path, options->clip);
+        got = *table && table_name_by(*table, options->name) == 0 &&
+                      pass_rows(*table, options->first, piece->x, piece->known) == 0
+                  ? 1
+                  : -1;
     }
     while (got > 0 && piece->rows < most) {
         got = table_row(*table, piece->x + piece->rows * fields->dim, piece->known + piece->rows * fields->dim);
@@ -386,23 +390,24 @@ static void round_pixels(fmt_table *t)
         t->data[j] = (float)(2 * rint(255 * ((double)t->data[j] + 1) / 2) / 255 - 1);
 }
 
-static int load_piece(const struct say *say, const fmt_schema *fields, const struct input_options *options,
-               const struct item *item, struct table **table, struct piece *piece)
+static int load_piece(const struct console *console, const fmt_schema *fields, const struct input_options *options,
+                      const struct item *item, struct table **table, struct piece *piece)
 {
     const char *name = strcmp(item->path, "-") == 0 ? "standard input" : item->path;
     fmt_options o = reader_options(fields, options, item);
     fmt_table t = {0};
     *piece = (struct piece){.field = item->field};
     if (item->field != NULL && strcmp(item->path, "-") != 0 && access(item->path, F_OK) != 0 && errno == ENOENT)
-        return load_literal(say, item, piece);
+        return load_literal(console, item, piece);
     if (*table != NULL || is_table(fields, options, item))
-        return load_rows(say, fields, options, item, table, piece);
+        return load_rows(console, fields, options, item, table, piece);
     if (options->name != NULL)
-        return say_error(say, "%s: --name %s is for CSV tables, whose columns have names", name, options->name), -1;
+        return console_error(console, "%s: --name %s is for CSV tables, whose columns have names", name, options->name),
+               -1;
     bpcn_status status = load_table(fields, item, &o, &t);
     if (status != BPCN_OK) {
         if (!interrupted())
-            say_error(say, "%s%s", bpcn_error(), status == BPCN_NUMERIC ? plain_advice : "");
+            console_error(console, "%s%s", bpcn_error(), status == BPCN_NUMERIC ? plain_advice : "");
         return -1;
     }
     if (o.resize && fmt_is_picture_name(item->path))
@@ -412,15 +417,15 @@ static int load_piece(const struct say *say, const fmt_schema *fields, const str
     if (t.rows == 0)
         t.dim = 0;
     else if (item->field == NULL)
-        failed = choose_field(say, fields, name, &t, &piece->field);
+        failed = choose_field(console, fields, name, &t, &piece->field);
     else if (!fits(item->field, &t))
-        failed = misfit(say, fields, item->field, name, &t);
+        failed = misfit(console, fields, item->field, name, &t);
     if (!failed && t.rows > 0 && fmt_schema_is_table(fields))
-        failed = take_cells(say, fields, options, name, &t, piece);
+        failed = take_cells(console, fields, options, name, &t, piece);
     else if (!failed && t.rows > 0)
-        failed = take_table(say, fields, options->channels_last, name, &t, piece);
+        failed = take_table(console, fields, options->channels_last, name, &t, piece);
     if (!failed && piece->rows > 0)
-        warn_of_range(say, fields, name, piece);
+        warn_of_range(console, fields, name, piece);
     fmt_table_free(&t);
     if (failed)
         piece_free(piece);
@@ -440,7 +445,7 @@ const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RES
                                            {NULL, 0, NULL, 0}};
 
 struct input {
-    const struct say *say;
+    const struct console *console;
     const fmt_schema *fields;
     struct input_options options;
     struct item *items;
@@ -465,7 +470,8 @@ int parse_kind(struct args *a, const char *text)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(text, kinds[i].name) == 0)
             return (int)kinds[i].kind;
-    a->status = say_usage(&a->say, "--format: '%s' is none of any png jpeg pnm npy npz idx cifar csv raw", text);
+    a->status =
+        console_usage(&a->console, "--format: '%s' is none of any png jpeg pnm npy npz idx cifar csv raw", text);
     return -1;
 }
 
@@ -482,7 +488,8 @@ static void parse_rows(struct args *a, const char *text, struct input_options *o
         last = *after == '\0' ? first : last;
     }
     if (!good || *end != '\0' || first > SIZE_MAX / 4 || last > SIZE_MAX / 4) {
-        a->status = say_usage(&a->say, "--rows: '%s' is not FIRST:END with FIRST below END, such as 0:256", text);
+        a->status =
+            console_usage(&a->console, "--rows: '%s' is not FIRST:END with FIRST below END, such as 0:256", text);
         return;
     }
     o->first = (size_t)first;
@@ -524,7 +531,7 @@ bool input_option(struct args *a, int c, struct input_options *o)
 
 static int no_memory(const struct input *in)
 {
-    say_error(in->say, "out of memory");
+    console_error(in->console, "out of memory");
     return -1;
 }
 
@@ -567,7 +574,7 @@ static int select_pictures(struct input *in, const char *path, size_t begin)
 {
     size_t there = in->count - begin, first = in->options.first, count = in->options.count;
     if (first >= there) {
-        say_error(in->say, "%s: has %zu pictures, so none from number %zu on", path, there, first);
+        console_error(in->console, "%s: has %zu pictures, so none from number %zu on", path, there, first);
         return -1;
     }
     count = count == 0 || count > there - first ? there - first : count;
@@ -624,8 +631,8 @@ static int no_such_field(const struct input *in, const char *text, size_t length
 {
     char fields[FIELDS_TEXT_MOST];
     fmt_schema_describe(in->fields, fields, sizeof fields);
-    say_error(in->say, "%s: there is no field '%.*s' in this memory, whose rows are %s", text, (int)length, text,
-              fields);
+    console_error(in->console, "%s: there is no field '%.*s' in this memory, whose rows are %s", text, (int)length,
+                  text, fields);
     return -1;
 }
 
@@ -647,24 +654,24 @@ static int add_argument(struct input *in, const char *text)
     return added > 0 ? 0 : add_item(in, NULL, path, field, NULL);
 }
 
-struct input *input_open(const struct say *say, const fmt_schema *fields, const struct input_options *options,
+struct input *input_open(const struct console *console, const fmt_schema *fields, const struct input_options *options,
                          char **names, int count)
 {
     struct input *in = calloc(1, sizeof *in);
     if (in == NULL) {
-        say_error(say, "out of memory");
+        console_error(console, "out of memory");
         return NULL;
     }
-    *in = (struct input){.say = say,
+    *in = (struct input){.console = console,
                          .fields = fields,
                          .options = *options,
                          .piece = calloc(fields->count, sizeof *in->piece),
                          .names = calloc(fields->count, sizeof *in->names)};
     int failed = in->piece == NULL || in->names == NULL ? no_memory(in) : 0;
     if (!failed && options->skip_bad && fields->count > 1 && !fmt_schema_is_table(fields))
-        failed =
-            say_error(say, "--skip-bad: rows of several fields come from inputs that belong together, of which none "
-                           "can be passed over");
+        failed = console_error(
+            console, "--skip-bad: rows of several fields come from inputs that belong together, of which none "
+                     "can be passed over");
     for (int i = 0; i < count && !failed; i++)
         failed = add_argument(in, names[i]);
     if (!failed)
@@ -734,12 +741,12 @@ void batch_row_name(const struct batch *batch, size_t row, char *out, size_t roo
 static int load_item(struct input *in)
 {
     struct item *item = &in->items[in->at];
-    if (load_piece(in->say, in->fields, &in->options, item, &in->table, &in->held) != 0)
+    if (load_piece(in->console, in->fields, &in->options, item, &in->table, &in->held) != 0)
         return -1;
     in->holds = in->held.rows > 0;
     if (in->holds || !in->held.ended || in->streamed > 0)
         return 0;
-    say_error(in->say, "%s: no rows", strcmp(item->path, "-") == 0 ? "standard input" : item->path);
+    console_error(in->console, "%s: no rows", strcmp(item->path, "-") == 0 ? "standard input" : item->path);
     return -1;
 }
 
@@ -773,7 +780,7 @@ int input_tell_skipped(const struct input *in)
 {
     if (in->skipped == 0)
         return EXIT_DONE;
-    say_error(in->say, "%zu input%s passed over:", in->skipped, in->skipped == 1 ? " was" : "s were");
+    console_error(in->console, "%zu input%s passed over:", in->skipped, in->skipped == 1 ? " was" : "s were");
     for (size_t i = 0; i < in->count; i++)
         if (in->items[i].bad)
             fprintf(stderr, "  %s\n", in->items[i].path);
@@ -827,7 +834,7 @@ static size_t agreed_rows(const struct input *in)
         if (p->size == 0 || p->repeats)
             continue;
         if (rows != 0 && p->rows != rows) {
-            say_error(in->say, "%s has %zu rows, but %s has %zu", in->names[from], rows, in->names[f], p->rows);
+            console_error(in->console, "%s has %zu rows, but %s has %zu", in->names[from], rows, in->names[f], p->rows);
             return 0;
         }
         rows = p->rows;
@@ -855,7 +862,7 @@ static int use_labels(struct input *in, const struct piece *p, const char *name)
     for (size_t i = 0; !failed && i < p->rows; i++)
         values[i] = (float)p->labels[i];
     if (!failed)
-        failed = labels_to_rows(in->say, name, field, values, p->rows, x);
+        failed = labels_to_rows(in->console, name, field, values, p->rows, x);
     free(values);
     if (failed)
         free(x);

@@ -7,7 +7,6 @@
 #include "table.h"
 #include "table_schema.h"
 
-
 /* What the options --resize --pixels --channels-last --format --member --rows --clip --skip-bad say. */
 struct input_options {
     bool resize;         /* bring pictures to the memory's shape and colours */
@@ -43,7 +42,7 @@ struct batch {
 
 struct input;
 
-struct input *input_open(const struct say *say, const fmt_schema *fields, const struct input_options *options,
+struct input *input_open(const struct console *console, const fmt_schema *fields, const struct input_options *options,
                          char **names, int count);
 
 /* Rows in all, as far as can be told now; 0: cannot be told. */

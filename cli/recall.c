@@ -1,18 +1,17 @@
 /* Reads of whole rows, rows with gaps, and scores. */
 #include "recall.h"
 
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Rows that are not known under noise may be known just as they stand: then that is the answer. Where the noise was
    given, those that have less of it. */
-static bpcn_status ask_again(const struct memfile *file, const struct asking *how, const float *queries, size_t rows,
-                             float *answers, bpcn_read_info *info)
+static bpcn_status ask_again(const struct memory_file *file, const struct recall *how, const float *queries,
+                             size_t rows, float *answers, bpcn_read_info *info)
 {
-    size_t dim = file->remark.fields.dim, bytes = dim * sizeof *answers, count = 0, at[ASK_MOST];
-    bpcn_read_info exact[ASK_MOST];
+    size_t dim = file->note.fields.dim, bytes = dim * sizeof *answers, count = 0, at[RECALL_MOST];
+    bpcn_read_info exact[RECALL_MOST];
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
@@ -28,7 +27,7 @@ static bpcn_status ask_again(const struct memfile *file, const struct asking *ho
         memcpy(x + i * dim, queries + at[i] * dim, bytes);
     if (known != NULL)
         memset(known, 1, count * dim);
-    bpcn_status status = x && known ? memfile_read(file, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
+    bpcn_status status = x && known ? memory_file_read(file, x, known, count, &o, x, exact) : BPCN_NO_MEMORY;
     for (size_t i = 0; i < count && status == BPCN_OK; i++) {
         if (exact[i].verdict != BPCN_KNOWN)
             continue;
@@ -43,10 +42,10 @@ static bpcn_status ask_again(const struct memfile *file, const struct asking *ho
     return status;
 }
 
-static bpcn_status ask_some(const struct memfile *file, const struct asking *how, const float *x,
+static bpcn_status ask_some(const struct memory_file *file, const struct recall *how, const float *x,
                             const unsigned char *known, size_t n, float *answers, bpcn_read_info *info)
 {
-    size_t dim = file->remark.fields.dim;
+    size_t dim = file->note.fields.dim;
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
     o.shards = how->shards;
@@ -61,12 +60,12 @@ static bpcn_status ask_some(const struct memfile *file, const struct asking *how
             return BPCN_NO_MEMORY;
         known = memset(all, 1, n * dim);
     }
-    if (masked && fmt_schema_is_table(&file->remark.fields))
+    if (masked && fmt_schema_is_table(&file->note.fields))
         o.objective = BPCN_OBJECTIVE_MARGINAL;           /* rows to come are likelier asked for than rows that were */
     o.noise = masked ? fmax(0, how->noise) : how->noise; /* what is said to be known is known */
-    bpcn_status status = memfile_read(file, x, known, n, &o, answers, info);
+    bpcn_status status = memory_file_read(file, x, known, n, &o, answers, info);
     free(all);
-    double factor = bpcn_trials_factor(&file->remark.trials);
+    double factor = bpcn_trials_factor(&file->note.trials);
     for (size_t j = 0; how->spread != NULL && status == BPCN_OK && j < n * dim; j++)
         how->spread[j] = (float)(factor * (double)how->spread[j]);
     if (status == BPCN_OK && !masked && how->noise != 0)
@@ -74,43 +73,45 @@ static bpcn_status ask_some(const struct memfile *file, const struct asking *how
     return status;
 }
 
-bpcn_status ask(const struct memfile *file, const struct asking *how, const float *x, const unsigned char *known,
-                size_t n, float *answers, bpcn_read_info *info)
+bpcn_status recall_rows(const struct memory_file *file, const struct recall *how, const float *x,
+                        const unsigned char *known, size_t n, float *answers, bpcn_read_info *info)
 {
-    size_t dim = file->remark.fields.dim;
+    size_t dim = file->note.fields.dim;
     bpcn_status status = BPCN_OK;
-    for (size_t at = 0; at < n && status == BPCN_OK; at += ASK_MOST) {
-        struct asking some = *how;
+    for (size_t at = 0; at < n && status == BPCN_OK; at += RECALL_MOST) {
+        struct recall some = *how;
         some.trace = how->trace != NULL ? how->trace + at * TRACE_MOST : NULL;
         some.spread = how->spread != NULL ? how->spread + at * dim : NULL;
         status = ask_some(file, &some, x + at * dim, known ? known + at * dim : NULL,
-                          n - at < ASK_MOST ? n - at : ASK_MOST, answers ? answers + at * dim : NULL, info + at);
+                          n - at < RECALL_MOST ? n - at : RECALL_MOST, answers ? answers + at * dim : NULL, info + at);
     }
     return status;
 }
 
 /* ---- The one place that decides how gaps are filled. */
 
-bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+/* Without the factor of the trials. */
+static bpcn_status fill_raw(const struct memory_file *file, float *x, const unsigned char *known, size_t n,
+                            float *spread)
 {
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
     o.objective = BPCN_OBJECTIVE_MARGINAL;
     o.noise = 0;
     o.spread = spread;
-    return n > 0 ? memfile_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
+    return n > 0 ? memory_file_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
 }
 
-int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread)
+bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned char *known, size_t n, float *spread)
 {
-    double factor = bpcn_trials_factor(&file->remark.trials);
+    double factor = bpcn_trials_factor(&file->note.trials);
     bpcn_status status = fill_raw(file, x, known, n, spread);
-    for (size_t j = 0; spread != NULL && j < n * file->remark.fields.dim; j++)
+    for (size_t j = 0; spread != NULL && j < n * file->note.fields.dim; j++)
         spread[j] = (float)(factor * (double)spread[j]);
-    return status == BPCN_OK ? 0 : memfile_error(file);
+    return status;
 }
 
-double cell_spread(const fmt_column *column, const float *x, const float *spread)
+double recall_cell_spread(const fmt_column *column, const float *x, const float *spread)
 {
     double best = 0, all = 0;
     if (column->kind != FMT_CATEGORY)
@@ -125,32 +126,32 @@ double cell_spread(const fmt_column *column, const float *x, const float *spread
 
 /* ---- Every few rows some columns are hidden, filled in and compared. The sums stay in the file's remark. */
 
-static void try_row(struct memfile *file, uint64_t row, const float *x, const unsigned char *known)
+static void try_row(struct memory_file *file, uint64_t row, const float *x, const unsigned char *known)
 {
-    size_t dim = file->remark.fields.dim;
+    size_t dim = file->note.fields.dim;
     float *answer = malloc(2 * dim * sizeof *answer), *spread = answer + dim;
     size_t *column = malloc(dim * sizeof *column);
     unsigned char *shown = malloc(dim);
     if (answer != NULL && column != NULL && shown != NULL) {
         memcpy(answer, x, dim * sizeof *x);
-        fields_columns(&file->remark.fields, column);
+        fields_columns(&file->note.fields, column);
         if (bpcn_trials_hide(row, column, known, dim, shown) > 0 && fill_raw(file, answer, shown, 1, spread) == BPCN_OK)
-            bpcn_trials_count(&file->remark.trials, x, known, dim, answer, spread, shown);
+            bpcn_trials_count(&file->note.trials, x, known, dim, answer, spread, shown);
     }
     free(answer);
     free(column);
     free(shown);
 }
 
-bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
-                         bpcn_write_row *info, size_t *written)
+bpcn_status trials_write(struct memory_file *file, const float *x, const unsigned char *known, size_t n,
+                         const char *names, bpcn_write_row *info, size_t *written)
 {
     bpcn_stats stats = {.size = sizeof stats};
-    size_t dim = file->remark.fields.dim;
-    if (fmt_schema_is_table(&file->remark.fields) && memfile_stats(file, &stats) == BPCN_OK)
+    size_t dim = file->note.fields.dim;
+    if (fmt_schema_is_table(&file->note.fields) && memory_file_stats(file, &stats) == BPCN_OK)
         for (size_t i = 0; i < n; i++)
             try_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
-    return memfile_write(file, x, known, n, names, info, written);
+    return memory_file_write(file, x, known, n, names, info, written);
 }
 
 void trials_describe(const bpcn_trials *t, char *text, size_t room)

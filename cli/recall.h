@@ -4,8 +4,7 @@
 
 #include "memory_file.h"
 
-
-struct asking {
+struct recall {
     double noise;  /* standard deviation that the rows carry; negative: not said */
     size_t shards; /* that a row is read in; 0: as the library thinks */
     bool score;    /* rows are meant as they stand, and only info is wanted */
@@ -13,30 +12,28 @@ struct asking {
     float *spread; /* NULL, or room for n x dim: how unsure every entry of the answers is */
 };
 
-enum { ASK_MOST = 256, TRACE_MOST = 256 }; /* rows at once, evaluations */
+enum { RECALL_MOST = 256, TRACE_MOST = 256 }; /* rows at once, evaluations */
 
 /* known [n x dim], or NULL: the rows are whole, but may be noisy. answers [n x dim] may be NULL for scores. */
-bpcn_status ask(const struct memfile *file, const struct asking *how, const float *x, const unsigned char *known,
-                size_t n, float *answers, bpcn_read_info *info);
+bpcn_status recall_rows(const struct memory_file *file, const struct recall *how, const float *x,
+                        const unsigned char *known, size_t n, float *answers, bpcn_read_info *info);
 
 /* ---- Rows with gaps to whole rows. */
 
 /* x [n x dim]: what known [n x dim] leaves out is filled in. spread [n x dim], or NULL: the standard deviation of every
-   filled entry, 0 for the others. 0, or an exit status after a message. */
-int fill_rows(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread);
-
-/* The same with the spread that the library gives, which trials make cover what it should. */
-bpcn_status fill_raw(const struct memfile *file, float *x, const unsigned char *known, size_t n, float *spread);
+   filled entry, 0 for the others. */
+bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned char *known, size_t n, float *spread);
 
 /* How unsure a filled cell is, from the entries and spreads of its column: of a number a standard deviation in its
    units, of a category the chance that another word is right. */
-double cell_spread(const fmt_column *column, const float *x, const float *spread);
+double recall_cell_spread(const fmt_column *column, const float *x, const float *spread);
 
-/* ---- Rows of a table that are about to be written put the memory to the test: how far it is off where it does not look. */
+/* ---- Rows of a table that are about to be written put the memory to the test: how far it is off where it does not
+ * look. */
 
-/* memfile_write, after a trial with some of the rows where the memory is for tables. */
-bpcn_status trials_write(struct memfile *file, const float *x, const unsigned char *known, size_t n, const char *names,
-                         bpcn_write_row *info, size_t *written);
+/* memory_file_write, after a trial with some of the rows where the memory is for tables. */
+bpcn_status trials_write(struct memory_file *file, const float *x, const unsigned char *known, size_t n,
+                         const char *names, bpcn_write_row *info, size_t *written);
 
 /* "hidden cells of coming rows were filled to within 0.71 of their column's scale (its centre: 1.02)" into text; ""
    when there were too few. */

@@ -71,8 +71,8 @@ static int match_names(struct table *t, struct names *strange)
             tell_name(strange, c->text, c->size);
         for (size_t j = 0; j < i && column != NULL; j++)
             if (t->cell[j].column == column) {
-                say_error(t->say, "%s: line %zu: columns %zu and %zu are both called '%s'", t->name, t->record.line,
-                          j + 1, i + 1, column->name);
+                console_error(t->console, "%s: line %zu: columns %zu and %zu are both called '%s'", t->name,
+                              t->record.line, j + 1, i + 1, column->name);
                 return -1;
             }
         if (column != NULL && column->cells == 1) {
@@ -94,9 +94,9 @@ static void tell_matches(const struct table *t, const struct names *strange)
             tell_name(&absent, t->schema->column[k].name, strlen(t->schema->column[k].name));
     }
     if (absent.count > 0)
-        say_note(t->say, "%s: has no column %s; what it would hold is unknown", t->name, absent.text);
+        console_note(t->console, "%s: has no column %s; what it would hold is unknown", t->name, absent.text);
     if (strange->count > 0)
-        say_note(t->say, "%s: column %s is none of the memory's and is passed over", t->name, strange->text);
+        console_note(t->console, "%s: column %s is none of the memory's and is passed over", t->name, strange->text);
 }
 
 /* Without names: the cells of the memory in their order, with or without what it ignores between them. */
@@ -106,8 +106,8 @@ static int match_places(struct table *t)
     bool all = t->columns == s->cells + s->ignored_count;
     size_t at = 0, ignored = 0, cells = 0;
     if (t->columns != s->cells && !all) {
-        say_error(t->say, "%s: line %zu: %zu values per row%s, but this memory takes %zu", t->name, t->record.line,
-                  t->columns, t->first ? " and no header" : "", s->cells);
+        console_error(t->console, "%s: line %zu: %zu values per row%s, but this memory takes %zu", t->name,
+                      t->record.line, t->columns, t->first ? " and no header" : "", s->cells);
         return -1;
     }
     for (size_t k = 0; k < s->count; k++)
@@ -127,7 +127,7 @@ static int keep_header(struct table *t)
     t->header_size = r->before_size + body + r->ending_size;
     t->header = malloc(t->header_size + 1);
     if (t->header == NULL) {
-        say_error(t->say, "out of memory");
+        console_error(t->console, "out of memory");
         return -1;
     }
     if (r->before_size > 0)
@@ -145,7 +145,7 @@ static int match(struct table *t)
     t->cell = calloc(t->columns, sizeof *t->cell);
     t->state = calloc(t->columns, sizeof *t->state);
     if (t->cell == NULL || t->state == NULL) {
-        say_error(t->say, "out of memory");
+        console_error(t->console, "out of memory");
         return -1;
     }
     t->first = !is_header(t);
@@ -159,8 +159,8 @@ static int match(struct table *t)
     else if (found == 0) {
         for (size_t k = 0; k < t->schema->count; k++)
             tell_name(&ours, t->schema->column[k].name, strlen(t->schema->column[k].name));
-        say_error(t->say, "%s: line %zu: none of its columns (%s) is one of the memory's (%s)", t->name, t->record.line,
-                  strange.text, ours.text);
+        console_error(t->console, "%s: line %zu: none of its columns (%s) is one of the memory's (%s)", t->name,
+                      t->record.line, strange.text, ours.text);
     }
     return found > 0 ? keep_header(t) : -1;
 }
@@ -173,7 +173,7 @@ static int next_record(struct table *t)
     if (fmt_records_next(t->records, &t->record) == BPCN_OK)
         return t->record.count > 0;
     if (!interrupted())
-        say_error(t->say, "%s", bpcn_error());
+        console_error(t->console, "%s", bpcn_error());
     return -1;
 }
 
@@ -183,29 +183,29 @@ static int begin(struct table *t, const char *path)
     t->name = strdup(standard ? "standard input" : path);
     t->stream = standard ? stdin : fopen(path, "rb");
     if (t->name == NULL || t->stream == NULL) {
-        say_error(t->say, "%s: cannot open: %s", path, strerror(errno));
+        console_error(t->console, "%s: cannot open: %s", path, strerror(errno));
         return -1;
     }
     if (fmt_records_open(t->stream, t->name, 0, &t->records) != BPCN_OK) {
         if (!interrupted())
-            say_error(t->say, "%s", bpcn_error());
+            console_error(t->console, "%s", bpcn_error());
         return -1;
     }
     t->style.separator = fmt_records_separator(t->records);
     int got = next_record(t);
     if (got == 0)
-        say_error(t->say, "%s: no rows", t->name);
+        console_error(t->console, "%s: no rows", t->name);
     return got > 0 ? match(t) : -1;
 }
 
-struct table *table_open(const struct say *say, const fmt_schema *schema, const char *path, bool clip)
+struct table *table_open(const struct console *console, const fmt_schema *schema, const char *path, bool clip)
 {
     struct table *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        say_error(say, "out of memory");
+        console_error(console, "out of memory");
         return NULL;
     }
-    *t = (struct table){.say = say, .schema = schema, .style.clip = clip};
+    *t = (struct table){.console = console, .schema = schema, .style.clip = clip};
     if (begin(t, path) == 0)
         return t;
     table_close(t);
@@ -217,8 +217,8 @@ void table_close(struct table *t)
     if (t == NULL)
         return;
     if (t->unseen > 0)
-        say_note(t->say, "%s: %zu cell%s a word that its category does not have, and count as unknown (%s)", t->name,
-                 t->unseen, t->unseen == 1 ? " has" : "s have", t->sample);
+        console_note(t->console, "%s: %zu cell%s a word that its category does not have, and count as unknown (%s)",
+                     t->name, t->unseen, t->unseen == 1 ? " has" : "s have", t->sample);
     fmt_records_close(t->records);
     if (t->stream != NULL && t->stream != stdin)
         fclose(t->stream);
@@ -258,7 +258,7 @@ static int bad_cell(const struct table *t, size_t i)
         snprintf(why, sizeof why, "'%s', not a number", what);
     for (char *k = why; *k != '\0'; k++)
         *k = (unsigned char)*k < 0x20 ? '?' : *k;
-    say_error(t->say, "%s: line %zu, column %zu (%s) is %s", t->name, t->record.line, i + 1, column->name, why);
+    console_error(t->console, "%s: line %zu, column %zu (%s) is %s", t->name, t->record.line, i + 1, column->name, why);
     return -1;
 }
 
@@ -298,8 +298,8 @@ int table_row(struct table *t, float *x, unsigned char *known)
         return got;
     if (t->record.count == t->columns)
         return encode(t, x, known);
-    say_error(t->say, "%s: line %zu has %zu values, but %s %zu", t->name, t->record.line, t->record.count,
-              t->lines > 0 ? "its header has" : "its first row has", t->columns);
+    console_error(t->console, "%s: line %zu has %zu values, but %s %zu", t->name, t->record.line, t->record.count,
+                  t->lines > 0 ? "its header has" : "its first row has", t->columns);
     return -1;
 }
 
@@ -312,7 +312,8 @@ int table_name_by(struct table *t, const char *column)
             t->named = i + 1;
     if (column == NULL || t->named > 0)
         return 0;
-    say_error(t->say, "%s: has no column '%s'%s", t->name, column, t->first ? ", nor any names of columns" : "");
+    console_error(t->console, "%s: has no column '%s'%s", t->name, column,
+                  t->first ? ", nor any names of columns" : "");
     return -1;
 }
 
@@ -324,8 +325,8 @@ void table_name(const struct table *t, char name[NAME_ROOM])
 
 /* ---- arrays */
 
-int table_encode(const struct say *say, const fmt_schema *schema, const char *name, size_t first, const float *values,
-                 size_t rows, bool clip, float *x, unsigned char *known)
+int table_encode(const struct console *console, const fmt_schema *schema, const char *name, size_t first,
+                 const float *values, size_t rows, bool clip, float *x, unsigned char *known)
 {
     memset(known, 0, rows * schema->dim);
     for (size_t i = 0; i < rows; i++)
@@ -343,7 +344,8 @@ int table_encode(const struct say *say, const fmt_schema *schema, const char *na
                 snprintf(what, sizeof what, "%g", value);
                 if (state == FMT_CELL_FAR)
                     describe_far(c, what, c->kind == FMT_NUMBER, why, sizeof why);
-                say_error(say, "%s: row %zu, column %zu (%s) is %s", name, first + i, c->cell + j, c->name, why);
+                console_error(console, "%s: row %zu, column %zu (%s) is %s", name, first + i, c->cell + j, c->name,
+                              why);
                 return -1;
             }
         }
@@ -455,9 +457,9 @@ struct look {
 };
 
 /* Up to BPCN_MAX_LOOK rows of which something is known. What is odd in the table is said when it is written. */
-static void read_rows(const struct say *say, const fmt_schema *columns, const char *path, struct look *l)
+static void read_rows(const struct console *console, const fmt_schema *columns, const char *path, struct look *l)
 {
-    struct say quiet = *say;
+    struct console quiet = *console;
     quiet.quiet = true;
     struct table *table = table_open(&quiet, columns, path, true);
     for (int got = 1; table != NULL && l->rows < BPCN_MAX_LOOK && got > 0;) {
@@ -469,7 +471,7 @@ static void read_rows(const struct say *say, const fmt_schema *columns, const ch
         table_close(table);
 }
 
-int table_options(const struct say *say, const fmt_schema *columns, const char *path, bpcn_options *options)
+int table_options(const struct console *console, const fmt_schema *columns, const char *path, bpcn_options *options)
 {
     struct look l = {.x = calloc(BPCN_MAX_LOOK * columns->dim, sizeof *l.x),
                      .known = calloc(BPCN_MAX_LOOK, columns->dim),
@@ -479,13 +481,13 @@ int table_options(const struct say *say, const fmt_schema *columns, const char *
     if (l.x != NULL && l.known != NULL && l.column != NULL) {
         fields_columns(columns, l.column);
         if (strcmp(path, "-") != 0) /* a stream has no first rows twice */
-            read_rows(say, columns, path, &l);
+            read_rows(console, columns, path, &l);
         status = bpcn_options_for_table(options, l.column, l.x, l.known, l.rows);
     }
     free(l.x);
     free(l.known);
     free(l.column);
     return status == BPCN_OK          ? 0
-           : status == BPCN_NO_MEMORY ? say_error(say, "out of memory")
-                                      : say_error(say, "%s: %s", path, bpcn_error());
+           : status == BPCN_NO_MEMORY ? console_error(console, "out of memory")
+                                      : console_error(console, "%s: %s", path, bpcn_error());
 }

@@ -8,7 +8,6 @@
 #include "formats/schema.h"
 #include "table_schema.h"
 
-
 /* A cell of the file's rows: a column of the memory (or one entry of it), or NULL: passed over. */
 struct table_cell {
     const fmt_column *column;
@@ -16,7 +15,7 @@ struct table_cell {
 };
 
 struct table {
-    const struct say *say;
+    const struct console *console;
     const fmt_schema *schema;
     char *name; /* "standard input" */
     FILE *stream;
@@ -36,12 +35,13 @@ struct table {
 };
 
 /* NULL after a message. The path "-" is standard input. */
-struct table *table_open(const struct say *say, const fmt_schema *schema, const char *path, bool clip);
+struct table *table_open(const struct console *console, const fmt_schema *schema, const char *path, bool clip);
 
 /* The next row's entries [dim] and which are known [dim]; 1, 0 at the end, -1 after a message. */
 int table_row(struct table *table, float *x, unsigned char *known);
 
-/* Before its first row: its column of this name has the names of its rows, or with NULL none has. -1 after a message. */
+/* Before its first row: its column of this name has the names of its rows, or with NULL none has. -1 after a message.
+ */
 int table_name_by(struct table *table, const char *column);
 
 /* The name of the row read last; "" for an empty cell. */
@@ -54,8 +54,8 @@ void table_close(struct table *table);
 bool table_suits(const fmt_schema *schema);
 
 /* Rows of numbers as arrays have them, [rows x cells], to entries [rows x dim]; -1 after a message. */
-int table_encode(const struct say *say, const fmt_schema *schema, const char *name, size_t first, const float *values,
-                 size_t rows, bool clip, float *x, unsigned char *known);
+int table_encode(const struct console *console, const fmt_schema *schema, const char *name, size_t first,
+                 const float *values, size_t rows, bool clip, float *x, unsigned char *known);
 
 /* And back, of one row. */
 void table_decode(const fmt_schema *schema, const float *x, float *values);
@@ -69,6 +69,7 @@ struct table_writer *table_writer_open(const fmt_schema *schema, const fmt_colum
 
 /* Rows of entries [rows x dim]; an entry that is NaN makes an empty cell. */
 bpcn_status table_writer_add(struct table_writer *writer, const float *x, size_t rows);
+const char *table_writer_error(const struct table_writer *writer);
 
 /* Keeps what was written, or leaves what was there; frees. NULL is fine. */
 bpcn_status table_writer_close(struct table_writer *writer, bool keep);
@@ -78,6 +79,6 @@ bpcn_status table_writer_close(struct table_writer *writer, bool keep);
 /* What suits rows of these columns, in options that hold the defaults: of a few settings the one that fills hidden
    cells of the file's first rows best after learning from the rows before them. 0, or an exit status after a message.
  */
-int table_options(const struct say *say, const fmt_schema *columns, const char *path, bpcn_options *options);
+int table_options(const struct console *console, const fmt_schema *columns, const char *path, bpcn_options *options);
 
 #endif

@@ -1,7 +1,6 @@
 /* Shapes of the command line, and one-of-n fields. */
 #include "table_schema.h"
 
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +52,13 @@ void fields_columns(const fmt_schema *fields, size_t *column)
 
 enum { OPT_LIKE = 440, OPT_COLUMN, OPT_IGNORE, OPT_MISSING, ROWS_LOOKED_AT = 10000 };
 
-const struct option like_option_list[] = {{"like", required_argument, NULL, OPT_LIKE},
-                                          {"column", required_argument, NULL, OPT_COLUMN},
-                                          {"ignore", required_argument, NULL, OPT_IGNORE},
-                                          {"missing", required_argument, NULL, OPT_MISSING},
-                                          {NULL, 0, NULL, 0}};
+const struct option table_schema_option_list[] = {{"like", required_argument, NULL, OPT_LIKE},
+                                                  {"column", required_argument, NULL, OPT_COLUMN},
+                                                  {"ignore", required_argument, NULL, OPT_IGNORE},
+                                                  {"missing", required_argument, NULL, OPT_MISSING},
+                                                  {NULL, 0, NULL, 0}};
 
-static void add_wish(struct args *a, struct like *like, const char *name, size_t length, fmt_wish wish)
+static void add_wish(struct args *a, struct table_schema *like, const char *name, size_t length, fmt_wish wish)
 {
     fmt_wish *wishes = realloc(like->wishes, (like->wish_count + 1) * sizeof *wishes);
     like->wishes = wishes ? wishes : like->wishes;
@@ -68,7 +67,7 @@ static void add_wish(struct args *a, struct like *like, const char *name, size_t
     char *copy = strndup(name, length);
     if (wishes == NULL || names == NULL || copy == NULL) {
         free(copy);
-        a->status = say_error(&a->say, "out of memory");
+        a->status = console_error(&a->console, "out of memory");
         return;
     }
     wish.name = names[like->wish_count] = copy;
@@ -96,7 +95,7 @@ static bool parse_scaling(const char *text, const char **kind_end, fmt_wish *wis
 }
 
 /* NAME:KIND[:CENTRE:SCALE]; a name may have colons. */
-static void parse_column(struct args *a, struct like *like)
+static void parse_column(struct args *a, struct table_schema *like)
 {
     static const char *const kinds[] = {"number", "category", "ignored", NULL};
     static const fmt_column_kind meant[] = {FMT_NUMBER, FMT_CATEGORY, FMT_IGNORED};
@@ -109,8 +108,8 @@ static void parse_column(struct args *a, struct like *like)
     snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), colon ? colon + 1 : "");
     int place = word_place(word, kinds);
     if (colon == NULL || place < 0 || (scaled && (place != 0 || !(wish.scale > 0)))) {
-        a->status = say_usage(
-            &a->say, "--column: '%s' is not NAME:number, NAME:number:CENTRE:SCALE, NAME:category or NAME:ignored",
+        a->status = console_usage(
+            &a->console, "--column: '%s' is not NAME:number, NAME:number:CENTRE:SCALE, NAME:category or NAME:ignored",
             optarg);
         return;
     }
@@ -118,7 +117,7 @@ static void parse_column(struct args *a, struct like *like)
     add_wish(a, like, optarg, (size_t)(colon - optarg), wish);
 }
 
-bool like_option(struct args *a, int c, struct like *like)
+bool table_schema_option(struct args *a, int c, struct table_schema *like)
 {
     switch (c) {
     case OPT_LIKE:
@@ -132,50 +131,51 @@ bool like_option(struct args *a, int c, struct like *like)
         return true;
     case OPT_MISSING:
         if (!fmt_words_add(&like->missing, optarg, strlen(optarg)))
-            a->status = say_error(&a->say, "out of memory");
+            a->status = console_error(&a->console, "out of memory");
         return true;
     default:
         return false;
     }
 }
 
-int like_infer(const struct say *say, struct like *like)
+int table_schema_infer(const struct console *console, struct table_schema *like)
 {
     bool standard = strcmp(like->path, "-") == 0;
     FILE *stream = standard ? stdin : fopen(like->path, "rb");
     if (stream == NULL)
-        return say_error(say, "%s: cannot open: %s", like->path, strerror(errno));
+        return console_error(console, "%s: cannot open: %s", like->path, strerror(errno));
     bpcn_status status = fmt_infer(stream, standard ? "standard input" : like->path, like->wishes, like->wish_count,
                                   &like->missing, ROWS_LOOKED_AT, &like->found);
     if (!standard)
         fclose(stream);
-    return status == BPCN_OK ? 0 : say_error(say, "%s", bpcn_error());
+    return status == BPCN_OK ? 0 : console_error(console, "%s", bpcn_error());
 }
 
-void like_tell(const struct say *say, const struct like *like)
+void table_schema_print(const struct console *console, const struct table_schema *like)
 {
     const fmt_inference *f = &like->found;
-    if (say->json) {
+    if (console->json) {
         printf(",\"rows_seen\":%zu,\"header\":%s,", f->rows, f->header ? "true" : "false");
         columns_json(stdout, &f->schema, &f->reason);
         return;
     }
-    say_result(say, "columns of %s, by its first %zu row%s%s:\n", like->path, f->rows, f->rows == 1 ? "" : "s",
-               f->header ? "" : " (it has no header)");
-    columns_tell(say, &f->schema, &f->reason);
+    console_print(console, "columns of %s, by its first %zu row%s%s:\n", like->path, f->rows, f->rows == 1 ? "" : "s",
+                  f->header ? "" : " (it has no header)");
+    columns_print(console, &f->schema, &f->reason);
     if (f->far > 0)
-        say_note(say,
-                 "%zu of these values lie more than %g scales from their column's centre: rows with them are refused "
-                 "unless written "
-                 "with --clip",
-                 f->far, FMT_FAR);
+        console_note(
+            console,
+            "%zu of these values lie more than %g scales from their column's centre: rows with them are refused "
+            "unless written "
+            "with --clip",
+            f->far, FMT_FAR);
     else if (f->wide > 0)
-        say_note(say,
-                 "%zu of these values lie more than %g scales from their column's centre; --clip brings such to %g",
-                 f->wide, FMT_CLIP, FMT_CLIP);
+        console_note(console,
+                     "%zu of these values lie more than %g scales from their column's centre; --clip brings such to %g",
+                     f->wide, FMT_CLIP, FMT_CLIP);
 }
 
-void like_free(struct like *like)
+void table_schema_free(struct table_schema *like)
 {
     for (size_t i = 0; i < like->wish_count; i++)
         free(like->names[i]);
@@ -183,7 +183,7 @@ void like_free(struct like *like)
     free(like->wishes);
     fmt_words_free(&like->missing);
     fmt_inference_free(&like->found);
-    *like = (struct like){0};
+    *like = (struct table_schema){0};
 }
 
 /* ---- Lists of columns. */
@@ -218,42 +218,42 @@ static const char *one_line(const char *text, char out[200])
     return out;
 }
 
-static void tell_name(const struct say *say, const char *name, int width)
+static void tell_name(const struct console *console, const char *name, int width)
 {
     char line[200];
     int pad = width - letters(name[0] ? name : "(none)");
-    say_result(say, "  %s%*s", name[0] ? one_line(name, line) : "(none)", pad > 0 ? pad : 0, "");
+    console_print(console, "  %s%*s", name[0] ? one_line(name, line) : "(none)", pad > 0 ? pad : 0, "");
 }
 
-static void tell_column(const struct say *say, const fmt_column *c, int width)
+static void tell_column(const struct console *console, const fmt_column *c, int width)
 {
     char shape[64], line[200];
-    tell_name(say, c->name, width);
+    tell_name(console, c->name, width);
     fmt_column_shape(c, shape);
     if (c->kind == FMT_NUMBER)
-        say_result(say, "  number    centre %g, scale %g", c->centre, c->scale);
+        console_print(console, "  number    centre %g, scale %g", c->centre, c->scale);
     else if (c->kind == FMT_CATEGORY)
-        say_result(say, "  category ");
+        console_print(console, "  category ");
     else
-        say_result(say, "  %s  %s", c->kind == FMT_PICTURE ? "picture " : "vector  ", shape);
+        console_print(console, "  %s  %s", c->kind == FMT_PICTURE ? "picture " : "vector  ", shape);
     for (size_t k = 0; k < c->words.count && k < WORDS_TOLD; k++)
-        say_result(say, "%s %s", k ? "," : "", one_line(c->words.word[k], line));
+        console_print(console, "%s %s", k ? "," : "", one_line(c->words.word[k], line));
     if (c->words.count > WORDS_TOLD)
-        say_result(say, " and %zu more", c->words.count - WORDS_TOLD);
-    say_result(say, "\n");
+        console_print(console, " and %zu more", c->words.count - WORDS_TOLD);
+    console_print(console, "\n");
 }
 
-void columns_tell(const struct say *say, const fmt_schema *s, const fmt_words *reasons)
+void columns_print(const struct console *console, const fmt_schema *s, const fmt_words *reasons)
 {
     int width = widest(s);
     for (size_t i = 0, ignored = 0; i <= s->count; i++) {
         size_t place = i < s->count ? s->column[i].cell : s->cells;
         for (; ignored < s->ignored_count && s->ignored[ignored].place <= place; ignored++) {
-            tell_name(say, s->ignored[ignored].name, width);
-            say_result(say, "  ignored  %s%s\n", reasons ? " " : "", reasons ? reasons->word[ignored] : "");
+            tell_name(console, s->ignored[ignored].name, width);
+            console_print(console, "  ignored  %s%s\n", reasons ? " " : "", reasons ? reasons->word[ignored] : "");
         }
         if (i < s->count)
-            tell_column(say, &s->column[i], width);
+            tell_column(console, &s->column[i], width);
     }
 }
 

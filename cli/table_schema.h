@@ -7,7 +7,6 @@
 #include "console.h"
 #include "formats/schema.h"
 
-
 enum { FIELDS_TEXT_MOST = 1024 };
 
 /* One unnamed picture ("image") or vector ("row"), as --image and --dim give it; -1 with a sentence in error. */
@@ -26,7 +25,7 @@ void fields_columns(const fmt_schema *fields, size_t *column);
 
 /* ---- bpcn create --like TABLE.csv: what a row is, from a table, and what the command line says of its columns. */
 
-struct like {
+struct table_schema {
     const char *path; /* --like; NULL: not given */
     fmt_wish *wishes; /* --column and --ignore */
     char **names;     /* [wish_count] that they point to */
@@ -35,22 +34,22 @@ struct like {
     fmt_inference found;
 };
 
-extern const struct option like_option_list[];
+extern const struct option table_schema_option_list[];
 
 /* Takes the option c if it is one of them; false otherwise. */
-bool like_option(struct args *a, int c, struct like *like);
+bool table_schema_option(struct args *a, int c, struct table_schema *like);
 
 /* Looks at the table; 0, or an exit status after a message. */
-int like_infer(const struct say *say, struct like *like);
+int table_schema_infer(const struct console *console, struct table_schema *like);
 
 /* What was found, as lines or (json) as members of an object. */
-void like_tell(const struct say *say, const struct like *like);
-void like_free(struct like *like);
+void table_schema_print(const struct console *console, const struct table_schema *like);
+void table_schema_free(struct table_schema *like);
 
 /* ---- The columns of a table's memory, for people and for programs. */
 
 /* One line a column. reasons: why the ignored ones are, or NULL. */
-void columns_tell(const struct say *say, const fmt_schema *schema, const fmt_words *reasons);
+void columns_print(const struct console *console, const fmt_schema *schema, const fmt_words *reasons);
 
 /* "columns":[...],"ignored":[...] */
 void columns_json(FILE *out, const fmt_schema *schema, const fmt_words *reasons);

@@ -7,8 +7,7 @@
 #include "args.h"
 #include "help.h"
 #include "progress.h"
-#include "serve.h"
-#include "together.h"
+#include "collective.h"
 
 #include <mpi.h>
 
@@ -17,14 +16,14 @@
 
 static int command(int argc, char **argv)
 {
-    struct say say = say_default(NULL);
+    struct console console = console_default(NULL);
     const struct command *found = argc > 1 ? find_command(argv[1]) : NULL;
     if (argc < 2)
-        return say_usage(&say, "which command?");
+        return console_usage(&console, "which command?");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return find_command("help")->run(1, argv + 1);
     if (found == NULL)
-        return say_usage(&say, "there is no command '%s' for many machines", argv[1]);
+        return console_usage(&console, "there is no command '%s' for many machines", argv[1]);
     return exit_status(found->run(argc - 1, argv + 1));
 }
 
@@ -37,11 +36,11 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);              /* errors to report, not reasons to die in the middle */
     signal(SIGXFSZ, SIG_IGN);
     if (rank > 0)
-        serve();
+        collective_serve();
     else {
         status = command(argc, argv);
         fflush(stdout);
-        give_order(&(struct order){.op = END});
+        collective_end();
     }
     MPI_Finalize();
     return status;

@@ -26,7 +26,7 @@ static void put_list(FILE *out, const float *x, size_t count)
 static void put_value(FILE *out, const fmt_column *c, const float *x, const float *spread)
 {
     if (spread != NULL && fmt_column_in_table(c))
-        json_write_number(out, cell_spread(c, x + c->offset, spread + c->offset));
+        json_write_number(out, recall_cell_spread(c, x + c->offset, spread + c->offset));
     else if (c->kind == FMT_NUMBER)
         json_write_number(out, fmt_decode_value(c, x + c->offset));
     else if (c->kind == FMT_CATEGORY)

@@ -72,7 +72,7 @@ static bpcn_status job_failure(const struct request *r, const struct job *job)
                                                    : "";
     bool of_file = code == 500 || job->status == BPCN_READ_ONLY;
     if (of_file && job->kind < JOB_WRITE)
-        say_error(r->memory->file.say, "%s: %s", r->endpoint->path, job->why);
+        console_error(r->memory->file.console, "%s: %s", r->endpoint->path, job->why);
     if (job->status == BPCN_NO_SPACE)
         return http_fail(507, where, "the disk has no room for it%s", before);
     if (job->status == BPCN_GONE)
@@ -169,7 +169,7 @@ static bpcn_status run_read(struct request *r)
         return status;
     size_t dim = r->memory->schema.dim;
     struct job job = job_of(r, JOB_READ);
-    bool says_names = r->wanted == CONTENT_JSON, traces = r->body.trace && !memfile_is_folder(r->memory->path);
+    bool says_names = r->wanted == CONTENT_JSON, traces = r->body.trace && !memory_file_is_folder(r->memory->path);
     job.answers = malloc(job.rows * dim * sizeof *job.answers);
     job.spread = r->body.spread ? malloc(job.rows * dim * sizeof *job.spread) : NULL;
     job.info = malloc(job.rows * sizeof *job.info);

@@ -65,7 +65,7 @@ struct file_mark {
 };
 
 struct serve {
-    const struct say *say;
+    const struct console *console;
     struct settings settings;
     struct name_list examples; /* files or folders, each perhaps NAME=INPUT */
     struct server server;
@@ -78,7 +78,7 @@ struct serve {
 static void add_to_list(struct args *a, struct name_list *list, const char *option, const char *name)
 {
     if (list->count == NAMES_MOST)
-        a->status = say_usage(&a->say, "%s: at most %d of them", option, NAMES_MOST);
+        a->status = console_usage(&a->console, "%s: at most %d of them", option, NAMES_MOST);
     else
         list->name[list->count++] = name;
 }
@@ -161,7 +161,7 @@ static int name_memory(const struct serve *v, struct served *m, const char *argu
         snprintf(m->name, sizeof m->name, "memory");
     for (size_t i = 0; i < v->server.memories; i++)
         if (strcmp(v->server.memory[i].name, m->name) == 0)
-            return say_usage(v->say, "two memories have the name '%s': say NAME=FILE", m->name);
+            return console_usage(v->console, "two memories have the name '%s': say NAME=FILE", m->name);
     return 0;
 }
 
@@ -176,7 +176,7 @@ static bool mark_file(const char *path, struct file_mark *mark)
     return true;
 }
 
-static int add_examples(const struct say *say, struct examples *e, const struct batch *batch, size_t dim)
+static int add_examples(const struct console *console, struct examples *e, const struct batch *batch, size_t dim)
 {
     size_t rows = batch->rows < EXAMPLES_MOST - e->rows ? batch->rows : EXAMPLES_MOST - e->rows;
     float *more = realloc(e->x, (e->rows + rows) * dim * sizeof *more + 1);
@@ -184,7 +184,7 @@ static int add_examples(const struct say *say, struct examples *e, const struct 
     char *names = realloc(e->names, (e->rows + rows) * NAME_ROOM + 1);
     e->names = names != NULL ? names : e->names;
     if (more == NULL || names == NULL)
-        return say_error(say, "out of memory");
+        return console_error(console, "out of memory");
     memcpy(more + e->rows * dim, batch->x, rows * dim * sizeof *more);
     memset(names + e->rows * NAME_ROOM, 0, rows * NAME_ROOM);
     if (batch->names != NULL)
@@ -209,10 +209,10 @@ static int load_examples(struct serve *v, const char *argument)
         }
     }
     char *path = strdup(argument);
-    struct input *input = path != NULL ? input_open(v->say, &m->schema, &options, &path, 1) : NULL;
+    struct input *input = path != NULL ? input_open(v->console, &m->schema, &options, &path, 1) : NULL;
     while (input != NULL && status == 0 && m->examples.rows < EXAMPLES_MOST &&
            (more = input_next(input, &batch)) != 0) {
-        status = more < 0 ? EXIT_FAILED : add_examples(v->say, &m->examples, &batch, m->schema.dim);
+        status = more < 0 ? EXIT_FAILED : add_examples(v->console, &m->examples, &batch, m->schema.dim);
         if (more > 0)
             batch_free(&batch);
     }
@@ -228,13 +228,13 @@ static int open_memory(struct serve *v, const char *argument)
     int status = name_memory(v, m, argument);
     if (status == 0) {
         mark_file(m->path, &v->mark[v->server.memories]);
-        status = memfile_open(v->say, m->path, v->settings.read_only ? TO_LOOK : TO_CHANGE, &m->file);
+        status = memory_file_open(v->console, m->path, v->settings.read_only ? TO_LOOK : TO_CHANGE, &m->file);
     }
     if (status != 0)
         return status;
     v->server.memories++;
-    m->schema = m->file.remark.fields;
-    return memfile_options(&m->file, &m->options) == BPCN_OK ? 0 : memfile_error(&m->file);
+    m->schema = m->file.note.fields;
+    return memory_file_options(&m->file, &m->options) == BPCN_OK ? 0 : memory_file_error(&m->file, status);
 }
 
 void server_tell_connections(const struct server *server, int more)
@@ -271,13 +271,13 @@ static bool catch_signals(void)
 }
 
 /* Standard error goes to the end of the log, which may have been moved away. */
-static int open_log(const struct say *say, const char *path)
+static int open_log(const struct console *console, const char *path)
 {
     int log = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : STDERR_FILENO;
     if (log < 0)
-        return say_error(say, "%s: %s", path, strerror(errno));
+        return console_error(console, "%s: %s", path, strerror(errno));
     if (path != NULL && dup2(log, STDERR_FILENO) < 0)
-        return say_error(say, "%s: %s", path, strerror(errno));
+        return console_error(console, "%s: %s", path, strerror(errno));
     if (path != NULL)
         close(log);
     return 0;
@@ -288,18 +288,18 @@ static void replace_memory(struct serve *v, size_t k)
 {
     struct served *m = &v->server.memory[k];
     struct file_mark mark;
-    struct memfile opened;
-    if (!mark_file(m->path, &mark) || memfile_open(v->say, m->path, TO_LOOK, &opened) != 0)
+    struct memory_file opened;
+    if (!mark_file(m->path, &mark) || memory_file_open(v->console, m->path, TO_LOOK, &opened) != 0)
         return;
-    if (opened.remark.fields.dim == m->schema.dim) {
+    if (opened.note.fields.dim == m->schema.dim) {
         struct job job = {.kind = JOB_REPLACE, .replacement = &opened};
         if (worker_do(m->worker, &job) == WORKER_DONE)
             v->mark[k] = mark;
     } else {
-        say_error(v->say, "%s: the file holds rows of another length now; the old memory is served", m->path);
+        console_error(v->console, "%s: the file holds rows of another length now; the old memory is served", m->path);
         v->mark[k] = mark;
     }
-    memfile_close(&opened);
+    memory_file_close(&opened);
 }
 
 /* Files that are only read are followed; that the others are there is looked at. */
@@ -317,9 +317,9 @@ static void look_after_files(struct serve *v)
 /* SIGHUP: the log, the tokens and the files are opened anew. */
 static void reload(struct serve *v)
 {
-    open_log(v->say, v->settings.log);
+    open_log(v->console, v->settings.log);
     if (v->settings.token_file != NULL && access_load_tokens(http_access(v->http), v->settings.token_file) != BPCN_OK)
-        say_error(v->say, "%s", bpcn_error());
+        console_error(v->console, "%s", bpcn_error());
     for (size_t k = 0; k < v->server.memories; k++) {
         struct job job = {.kind = JOB_REOPEN, .rows = 1};
         if (v->settings.read_only)
@@ -359,15 +359,15 @@ static int run_server(struct serve *v, const struct http_address *address)
         struct served *m = &v->server.memory[workers];
         m->worker = worker_start(m, &v->settings);
         if (m->worker == NULL) {
-            status = say_error(v->say, "out of memory");
+            status = console_error(v->console, "out of memory");
             break;
         }
     }
     if (status == 0 && http_start(&v->server, address, &v->http) != BPCN_OK)
-        status = say_error(v->say, "%s", bpcn_error());
+        status = console_error(v->console, "%s", bpcn_error());
     if (status == 0) {
-        say_result(v->say, "http://%s:%u/\n", address->text, address->port);
-        say_flush(v->say, EXIT_DONE);
+        console_print(v->console, "http://%s:%u/\n", address->text, address->port);
+        console_flush(v->console, EXIT_DONE);
         wait_for_end(v);
         http_quiesce(v->http, stop_seconds);
         for (size_t k = 0; k < workers; k++)
@@ -379,7 +379,7 @@ static int run_server(struct serve *v, const struct http_address *address)
         bool open = worker_stop(m->worker);
         /* remembers how full the memory is now */
         if (status == 0 && open && !v->settings.read_only &&
-            (measure_fullness(&m->file, NULL) != 0 || memfile_commit(&m->file) != 0))
+            (measure_fullness(&m->file, NULL) != 0 || memory_file_commit(&m->file) != 0))
             status = EXIT_FAILED;
     }
     return status;
@@ -388,25 +388,25 @@ static int run_server(struct serve *v, const struct http_address *address)
 static int open_and_serve(struct serve *v, char **arguments, int count)
 {
     struct http_address address;
-    int status = open_log(v->say, v->settings.log);
+    int status = open_log(v->console, v->settings.log);
     if (status != 0)
         return status;
     if (http_find_address(v->settings.listen, &address) != BPCN_OK)
-        return say_usage(v->say, "%s", bpcn_error());
+        return console_usage(v->console, "%s", bpcn_error());
     if (!address.loopback && v->settings.token_file == NULL)
-        return say_usage(v->say, "--listen: %s can be reached by others; that wants --token-file", address.text);
+        return console_usage(v->console, "--listen: %s can be reached by others; that wants --token-file", address.text);
     for (int k = 0; status == 0 && k < count; k++)
         status = open_memory(v, arguments[k]);
     for (size_t k = 0; status == 0 && k < v->examples.count; k++)
         status = load_examples(v, v->examples.name[k]);
     if (status == 0 && http_listen(&address) != BPCN_OK)
-        status = say_error(v->say, "%s", bpcn_error());
+        status = console_error(v->console, "%s", bpcn_error());
     if (status == 0)
         status = run_server(v, &address);
     for (size_t k = 0; k < v->server.memories; k++) {
         free(v->server.memory[k].examples.x);
         free(v->server.memory[k].examples.names);
-        memfile_close(&v->server.memory[k].file);
+        memory_file_close(&v->server.memory[k].file);
     }
     return status;
 }
@@ -418,7 +418,7 @@ int cmd_serve(int argc, char **argv)
     struct serve *v = calloc(1, sizeof *v);
     args_begin(&a, argc, argv, own);
     if (v == NULL || !catch_signals())
-        return say_error(&a.say, "out of memory");
+        return console_error(&a.console, "out of memory");
     v->settings = (struct settings){.listen = "127.0.0.1:8765",
                                     .most_body = 64 << 20,
                                     .most_rows = 4096,
@@ -432,7 +432,7 @@ int cmd_serve(int argc, char **argv)
     for (int c; (c = args_next(&a)) >= 0;)
         take_option(&a, v, c);
     int status = args_expect(&a, 1, MEMORIES_MOST, "[NAME=]MEM... [--listen ADDRESS:PORT] [OPTIONS]") ? 0 : a.status;
-    v->say = &a.say;
+    v->console = &a.console;
     if (status == 0)
         status = open_and_serve(v, args_rest(&a), args_count(&a));
     free(v);

@@ -43,7 +43,7 @@ struct examples {
 struct served {
     char name[MEMORY_NAME_ROOM];
     const char *path;
-    struct memfile file; /* the worker's, while there is one */
+    struct memory_file file; /* the worker's, while there is one */
     fmt_schema schema;   /* of the file, and it stays when the file is opened anew */
     bpcn_options options;
     struct worker *worker;

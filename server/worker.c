@@ -1,7 +1,7 @@
 /* Queues, turns and batches, and the two copies that a worker can make: one that has forgotten, and a snapshot. */
 #include "worker.h"
 
-#include "parts.h"
+
 #include "progress.h"
 #include "recall.h"
 
@@ -28,7 +28,7 @@ struct queue {
 
 /* A copy of the memory that has forgotten something: what reads would be like, before anything is forgotten. */
 struct preview {
-    struct memfile copy;
+    struct memory_file copy;
     bool open;
     double beta;      /* that it has forgotten */
     uint64_t changes; /* of the memory, when it was copied */
@@ -43,7 +43,7 @@ struct step {
 
 struct worker {
     struct served *served;
-    struct memfile *file;
+    struct memory_file *file;
     const struct settings *settings;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -63,7 +63,7 @@ struct worker {
     uint64_t measured; /* changes_so_far when its fullness was measured */
     struct preview preview;
     struct step step;
-    const struct memfile *source; /* of the answers: the memory, or a copy that has forgotten */
+    const struct memory_file *source; /* of the answers: the memory, or a copy that has forgotten */
     size_t dim, room;             /* rows that are read together */
     float *x, *answers, *spread;
     double *trace;
@@ -127,26 +127,26 @@ static void note_trouble(struct worker *w, bpcn_status status, const char *why)
     w->state.trouble = status;
     pthread_mutex_unlock(&w->lock);
     if (is_new && status != BPCN_OK)
-        say_error(w->file->say, "%s: %s", w->served->path, why);
+        console_error(w->file->console, "%s: %s", w->served->path, why);
     else if (is_new)
-        say_note(w->file->say, "%s: changes are written again", w->served->path);
+        console_note(w->file->console, "%s: changes are written again", w->served->path);
 }
 
 /* ---- copies */
 
 /* A file in $TMPDIR that has no name any more, with the memory in it; the path is for messages and is gone. */
-static bpcn_status copy_to_file(const struct memfile *file, struct memfile *copy, int *snapshot)
+static bpcn_status copy_to_file(const struct memory_file *file, struct memory_file *copy, int *snapshot)
 {
     const char *place = getenv("TMPDIR");
     char folder[256], path[300];
-    const bpcn_memory *memory = memfile_memory(file);
+    const bpcn_memory *memory = memory_file_memory(file);
     if (memory == NULL ||
         snprintf(folder, sizeof folder, "%s/bpcn-XXXXXX", place ? place : "/tmp") >= (int)sizeof folder ||
         mkdtemp(folder) == NULL)
         return bpcn_fail(BPCN_IO, "no temporary folder can be made for a copy");
     snprintf(path, sizeof path, "%s/copy.mem", folder);
     bpcn_status status = bpcn_memory_save(memory, path);
-    if (status == BPCN_OK && copy != NULL && memfile_open(file->say, path, TO_CHANGE, copy) != 0)
+    if (status == BPCN_OK && copy != NULL && memory_file_open(file->console, path, TO_CHANGE, copy) != 0)
         status = BPCN_IO;
     if (status == BPCN_OK && snapshot != NULL && (*snapshot = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         status = bpcn_fail(BPCN_IO, "the copy cannot be read again");
@@ -158,25 +158,25 @@ static bpcn_status copy_to_file(const struct memfile *file, struct memfile *copy
 static void preview_drop(struct preview *p)
 {
     if (p->open)
-        memfile_close(&p->copy);
+        memory_file_close(&p->copy);
     p->open = false;
 }
 
 /* The copy that has forgotten so much, made anew when the memory has changed since; NULL: the job says why. */
-static const struct memfile *preview_open(struct worker *w, struct job *job)
+static const struct memory_file *preview_open(struct worker *w, struct job *job)
 {
     struct preview *p = &w->preview;
     bpcn_stats stats = {.size = sizeof stats};
     if (p->open && p->beta == job->forgotten && p->changes == w->changes_so_far)
         return &p->copy;
     preview_drop(p);
-    if (memfile_is_folder(w->file->path))
+    if (memory_file_is_folder(w->file->path))
         fail_job(job, BPCN_REFUSED, "a folder of files cannot be read as if it had forgotten");
-    else if (memfile_stats(w->file, &stats) != BPCN_OK || stats.bytes > PREVIEW_BYTES_MOST)
+    else if (memory_file_stats(w->file, &stats) != BPCN_OK || stats.bytes > PREVIEW_BYTES_MOST)
         fail_job(job, BPCN_REFUSED, "the memory is too large for a copy that has forgotten");
     else if ((job->status = copy_to_file(w->file, &p->copy, NULL)) != BPCN_OK)
         fail_job(job, job->status, "there is no room for a copy that has forgotten");
-    else if (p->open = true, (job->status = memfile_forget(&p->copy, job->forgotten)) != BPCN_OK)
+    else if (p->open = true, (job->status = memory_file_forget(&p->copy, job->forgotten)) != BPCN_OK)
         fail_job(job, job->status, "the copy could not forget");
     if (job->status != BPCN_OK) {
         preview_drop(p);
@@ -219,8 +219,8 @@ static void wait_for_others(struct worker *w)
 static bpcn_status read_batch_rows(struct worker *w, struct job *job, const float *x, const unsigned char *known,
                                    size_t rows)
 {
-    const struct memfile *file = job->forgotten > 0 ? preview_open(w, job) : w->file;
-    struct asking how = {.noise = job->noise,
+    const struct memory_file *file = job->forgotten > 0 ? preview_open(w, job) : w->file;
+    struct recall how = {.noise = job->noise,
                          .shards = job->shards,
                          .score = job->kind == JOB_SCORE,
                          .trace = job->trace != NULL ? w->trace : NULL,
@@ -228,9 +228,9 @@ static bpcn_status read_batch_rows(struct worker *w, struct job *job, const floa
     if (file == NULL)
         return job->status;
     w->source = file;
-    bpcn_status status = ask(file, &how, x, known, rows, w->answers, w->info);
+    bpcn_status status = recall_rows(file, &how, x, known, rows, w->answers, w->info);
     if (status != BPCN_OK)
-        fail_job(job, status, memfile_why(file));
+        fail_job(job, status, bpcn_error());
     return status;
 }
 
@@ -265,14 +265,14 @@ static void give_answers(const struct worker *w, struct job *job, size_t at, siz
         memcpy(job->trace + job->done * TRACE_MOST, w->trace + at * TRACE_MOST, n * TRACE_MOST * sizeof *w->trace);
     memcpy(job->info + job->done, w->info + at, n * sizeof *w->info);
     for (size_t i = job->done; job->answered != NULL && i < job->done + n; i++)
-        memfile_name(w->source, &job->info[i], job->answered + i * NAME_ROOM);
+        memory_file_name(w->source, &job->info[i], job->answered + i * NAME_ROOM);
     job->done += n;
 }
 
 static void add_typicality(const struct worker *w, struct job *job)
 {
     bool told =
-        job->forgotten == 0 && memfile_typicality(w->file, job->x, job->known, job->rows, job->typicality) == BPCN_OK;
+        job->forgotten == 0 && memory_file_typicality(w->file, job->x, job->known, job->rows, job->typicality) == BPCN_OK;
     for (size_t i = 0; i < job->rows && !told; i++)
         job->typicality[i] = -1;
 }
@@ -299,13 +299,14 @@ static void read_batch(struct worker *w, struct job *jobs[], const size_t take[]
 static void update_state(struct worker *w)
 {
     struct worker_state s = {.stats.size = sizeof s.stats, .fullness = w->state.fullness};
-    if (memfile_stats(w->file, &s.stats) != BPCN_OK)
+    if (memory_file_stats(w->file, &s.stats) != BPCN_OK)
         return;
     if (w->measured != w->changes_so_far)
-        s.fullness = memfile_fullness(w->file);
+        s.fullness = memory_file_fullness(w->file);
     w->measured = w->changes_so_far;
-    s.rows = parts_rows(w->file->folder);
-    s.shards = s.rows != NULL ? w->served->options.shards : 0;
+    s.rows = calloc(w->served->options.shards, sizeof *s.rows);
+    bool counted = s.rows != NULL && memory_file_shard_rows(w->file, s.rows) == BPCN_OK;
+    s.shards = counted ? w->served->options.shards : 0;
     pthread_mutex_lock(&w->lock);
     s.batches = w->state.batches;
     s.changes_waited = w->state.changes_waited;
@@ -317,13 +318,13 @@ static void update_state(struct worker *w)
 }
 
 /* The worker's file becomes the other, which the caller closes. The schema stays: others read it. */
-static void swap_files(struct worker *w, struct memfile *other)
+static void swap_files(struct worker *w, struct memory_file *other)
 {
-    struct memfile old = *w->file;
-    fmt_schema schema = old.remark.fields;
+    struct memory_file old = *w->file;
+    fmt_schema schema = old.note.fields;
     *w->file = *other;
-    old.remark.fields = other->remark.fields;
-    w->file->remark.fields = schema;
+    old.note.fields = other->note.fields;
+    w->file->note.fields = schema;
     *other = old;
     preview_drop(&w->preview);
     w->step.number = 0;
@@ -336,7 +337,7 @@ static void swap_files(struct worker *w, struct memfile *other)
 
 static void run_codes(struct worker *w, struct job *job)
 {
-    const bpcn_memory *memory = memfile_is_folder(w->file->path) ? NULL : memfile_memory(w->file);
+    const bpcn_memory *memory = memory_file_is_folder(w->file->path) ? NULL : memory_file_memory(w->file);
     if (memory == NULL)
         fail_job(job, BPCN_REFUSED, "the codes of a folder of files cannot be compared");
     else if ((job->status = bpcn_memory_infer(memory, job->x, job->known, job->rows, NULL, job->answers, job->info)) !=
@@ -356,17 +357,17 @@ static void run_other_read(struct worker *w, struct job *job)
     } else if (job->kind == JOB_CODES) {
         run_codes(w, job);
     } else if (job->kind == JOB_NAMES) {
-        job->list = memfile_names(w->file, &job->listed);
+        job->list = memory_file_names(w->file, &job->listed);
         if (job->list == NULL)
             fail_job(job, BPCN_NO_MEMORY, "out of memory");
-    } else if (job->kind == JOB_SNAPSHOT && memfile_is_folder(w->file->path)) {
+    } else if (job->kind == JOB_SNAPSHOT && memory_file_is_folder(w->file->path)) {
         fail_job(job, BPCN_REFUSED, "a folder of files has no snapshot: copy its files while nothing writes them");
     } else if (job->kind == JOB_SNAPSHOT) {
         job->status = copy_to_file(w->file, NULL, &job->snapshot);
         if (job->status != BPCN_OK)
             fail_job(job, job->status, bpcn_error());
-    } else if ((job->status = memfile_sample(w->file, job->rows, job->draw, job->answers)) != BPCN_OK) {
-        fail_job(job, job->status, memfile_why(w->file));
+    } else if ((job->status = memory_file_sample(w->file, job->rows, job->draw, job->answers)) != BPCN_OK) {
+        fail_job(job, job->status, bpcn_error());
     }
     job->done = job->rows;
 }
@@ -390,7 +391,7 @@ static int compare_kept(const void *a, const void *b)
 static void check_names_kept(struct worker *w, struct job *job)
 {
     size_t there = 0, k = 0, missing = job->rows;
-    bpcn_name *kept = memfile_names(w->file, &there);
+    bpcn_name *kept = memory_file_names(w->file, &there);
     const char **given = malloc((job->rows + 1) * sizeof *given);
     if (kept != NULL && given != NULL) {
         for (size_t i = 0; i < job->rows; i++)
@@ -417,13 +418,13 @@ static void check_names_kept(struct worker *w, struct job *job)
 static void delete_row(struct worker *w, struct job *job)
 {
     if (job->names == NULL) {
-        job->status = memfile_delete(w->file, job->x + job->done * w->dim);
+        job->status = memory_file_delete(w->file, job->x + job->done * w->dim);
         return;
     }
     if (job->done == 0)
         check_names_kept(w, job);
     if (job->status == BPCN_OK)
-        job->status = memfile_delete_name(w->file, job->names + job->done * NAME_ROOM);
+        job->status = memory_file_delete_name(w->file, job->names + job->done * NAME_ROOM);
 }
 
 /* The latest row of the step. */
@@ -435,7 +436,7 @@ static void undo_row(struct worker *w, struct job *job)
         return;
     }
     job->rows = job->done + step->rows;
-    job->status = memfile_delete(w->file, step->x + (step->rows - 1) * w->dim);
+    job->status = memory_file_delete(w->file, step->x + (step->rows - 1) * w->dim);
     if (job->status == BPCN_OK && --step->rows == 0)
         step->number = 0;
 }
@@ -457,29 +458,29 @@ static void remember_step(struct worker *w, struct job *job)
 /* The lock on the file must go before it can be taken again: between the two there is no memory. */
 static void reopen_file(struct worker *w, struct job *job)
 {
-    struct memfile opened;
-    const struct say *say = w->file->say;
-    fmt_schema schema = w->file->remark.fields;
+    struct memory_file opened;
+    const struct console *console = w->file->console;
+    fmt_schema schema = w->file->note.fields;
     preview_drop(&w->preview);
     w->step.number = 0;
     if (!w->closed) {
-        memfile_commit(w->file);
-        w->file->remark.fields = (fmt_schema){0}; /* stays: others read it */
-        memfile_close(w->file);
-        w->file->remark.fields = schema;
+        memory_file_commit(w->file);
+        w->file->note.fields = (fmt_schema){0}; /* stays: others read it */
+        memory_file_close(w->file);
+        w->file->note.fields = schema;
     }
-    w->closed = memfile_open(say, w->served->path, TO_CHANGE, &opened) != 0;
-    if (!w->closed && opened.remark.fields.dim != schema.dim) {
-        memfile_close(&opened);
+    w->closed = memory_file_open(console, w->served->path, TO_CHANGE, &opened) != 0;
+    if (!w->closed && opened.note.fields.dim != schema.dim) {
+        memory_file_close(&opened);
         w->closed = true;
     }
     if (w->closed) {
         fail_job(job, BPCN_GONE, "the memory's file could not be opened again");
         return;
     }
-    fmt_schema_free(&opened.remark.fields);
+    fmt_schema_free(&opened.note.fields);
     *w->file = opened;
-    w->file->remark.fields = schema;
+    w->file->note.fields = schema;
     pthread_mutex_lock(&w->lock);
     w->state.reopened++;
     pthread_mutex_unlock(&w->lock);
@@ -506,10 +507,10 @@ static void change_a_little(struct worker *w, struct job *job)
     else if (job->kind == JOB_DELETE)
         delete_row(w, job);
     else
-        job->status = memfile_forget(w->file, job->beta);
+        job->status = memory_file_forget(w->file, job->beta);
     if (job->status != BPCN_OK) {
         if (job->why[0] == '\0')
-            fail_job(job, job->status, memfile_why(w->file));
+            fail_job(job, job->status, bpcn_error());
         return;
     }
     if (job->kind == JOB_WRITE)
@@ -607,7 +608,7 @@ static void turn_of_changes(struct worker *w)
     if (done.first == NULL)
         return;
     pthread_mutex_unlock(&w->lock);
-    bpcn_status synced = w->closed ? BPCN_GONE : memfile_sync(w->file) == 0 ? BPCN_OK : BPCN_IO;
+    bpcn_status synced = w->closed ? BPCN_GONE : memory_file_sync(w->file) == 0 ? BPCN_OK : BPCN_IO;
     if (synced != BPCN_OK && trouble == BPCN_OK) {
         trouble = synced;
         snprintf(why, sizeof why, "%s", w->closed ? "the memory's file is not open" : bpcn_error());

@@ -39,7 +39,7 @@ struct job {
     double beta;                /* to forget */
     uint64_t draw;              /* of samples */
     size_t shards;
-    struct memfile *replacement; /* of JOB_REPLACE; afterwards the one to close */
+    struct memory_file *replacement; /* of JOB_REPLACE; afterwards the one to close */
     /* out; allocated by the caller, NULL where it is not wanted */
     float *answers;         /* [rows x dim]; of JOB_CODES [rows x code_dim] */
     float *spread;          /* [rows x dim] */

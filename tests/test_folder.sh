@@ -266,7 +266,7 @@ cp -r blur.0 two
 cp blur.0/part-00002-of-00004.mem two/part-00002-of-00005.mem
 for p in $(only 0 2); do
     refuses "$p" 1 "No such file or directory" read nowhere all.csv
-    refuses "$p" 4 "there are no files" read nothing all.csv
+    refuses "$p" 4 "holds no files" read nothing all.csv
     refuses "$p" 1 "already has a memory" create blur.0 $shape --files 4
     refuses "$p" 1 "3 shards cannot be cut into 4 files" create fresh --dim 4 --shards 3 --files 4
     refuses "$p" 4 "damaged" read damaged all.csv
@@ -307,9 +307,8 @@ wait $writer || true
 ok "a folder has one writer at a time"
 
 if [ "$form" = long ] && [ -n "$many" ]; then
-    refuses 5 1 "5 ranks cannot share 4 files out: start at most 4" read blur.0 all.csv
-    refuses 2 1 "2 ranks cannot share 1 file out: start at most 1" read blur.mem all.csv
-    refuses 4 1 "4 ranks cannot share 2 files out" create fresh $shape --files 2
+    refuses 5 1 "5 processes cannot share 4 files: start at most 4" read blur.0 all.csv
+    refuses 4 1 "4 processes cannot share 2 files" create fresh $shape --files 2
     refuses 2 2 "no command 'eval'" eval
 fi
 # a bad row is named, and none of its file is written

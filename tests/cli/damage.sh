@@ -50,13 +50,13 @@ law "and brings back those before the cut" contains "$(bpcn read cut2.mem rows.c
 # Killed in the middle of the second of two writes: both slots of the seal as before it, and half a record at the end.
 cp m.mem torn.mem
 head -c 100 /dev/zero >>torn.mem
-law "a torn end is told by a read" says 0 "its last 100 bytes were never finished" bpcn read torn.mem rows.csv
+law "a torn end is told by a read" says 0 "left 100 bytes at its end unfinished" bpcn read torn.mem rows.csv
 law "with the number of rows" contains "$err" "at most 1 row, none of them acknowledged"
-law "once" same "$(bpcn info torn.mem --measure 2>&1 >/dev/null | grep -c 'never finished')" 1
+law "once" same "$(bpcn info torn.mem --measure 2>&1 >/dev/null | grep -c 'unfinished')" 1
 run bpcn check torn.mem
 law "check says torn, not sound, with status 3" same "$status ${out%%:*} $(grep -c sound .out)" "3 torn.mem 0"
 law "check in JSON" contains "$(bpcn check torn.mem --json)" '"sound":false,"closed":false'
-law "a write tells it too" says 0 "never finished" bpcn forget torn.mem --beta 0.001
+law "a write tells it too" says 0 "unfinished" bpcn forget torn.mem --beta 0.001
 law "and then it is gone" prints "torn.mem: sound" bpcn check torn.mem
 
 law "compact makes a file without a log" bpcn compact m.mem
