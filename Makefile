@@ -29,7 +29,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PLAIN_MODEL := $(patsubst %,src/model/%.c,masks model options abi)
+PLAIN_MODEL := $(patsubst %,src/model/%.c,network options abi)
 PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/familiarity.c src/ops/index.c src/ops/shards.c src/ops/table_views.c src/ops/gaussian.c src/ops/forest.c src/ops/forest_ask.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
@@ -147,7 +147,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition search kink energy mixture inference familiarity update write holes typicality views tables read prepared prepared_writes forget delete shards shards_read shards_mixture index numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner search kink energy mixture inference familiarity update write holes typicality views tables read cache cache_writes forget delete shards shards_read shards_mixture index numerics \
           parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile)
 UNIT += $(BUILD)/tests/test_forest
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
@@ -161,7 +161,7 @@ check-deps:
 	$(Q)scripts/install-deps build check
 
 $(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
-IN_FLOAT := $(patsubst %,$(BUILD)/tests/test_%,kernels products precondition)
+IN_FLOAT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner)
 $(IN_FLOAT:%=%.o): EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
@@ -172,7 +172,7 @@ $(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
 $(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
 $(BUILD)/tests/test_kernels $(BUILD)/tests/test_products: $(BUILD)/tests/kernels_support.o
 $(filter $(BUILD)/tests/test_shards%,$(UNIT)): $(BUILD)/tests/shards_support.o
-$(BUILD)/tests/test_prepared $(BUILD)/tests/test_prepared_writes: $(patsubst %,$(BUILD)/tests/%_common.o,prepared store)
+$(BUILD)/tests/test_cache $(BUILD)/tests/test_cache_writes: $(patsubst %,$(BUILD)/tests/%_common.o,cache store)
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o

@@ -14,7 +14,7 @@ $(BUILD)/paper/tests/%: SEES = -Ipaper/experiments -Ipaper/baselines -Itests -If
 $(BUILD)/paper/%.o: EXTRA = -DBPCN_REAL_BITS=64
 $(BUILD)/paper/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 
-$(GPCN32): $(BUILD)/paper/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam kink lbfgs)
+$(GPCN32): $(BUILD)/paper/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam lbfgs)
 	$(JOIN) --keep-global-symbol='gpcn_search_f32' $@
 
 # The commit of the program, which goes into every result.

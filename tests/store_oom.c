@@ -207,7 +207,7 @@ static size_t held_by(bpcn_memory *memory)
 {
     if (memory != NULL) {
         for (size_t k = 0; k < memory->contents.count; k++)
-            shard_ops_for(memory->contents.shard[k])->cache_reset(memory->prepared[k], memory->contents.shard[k]);
+            shard_ops_for(memory->contents.shard[k])->cache_reset(memory->cache[k], memory->contents.shard[k]);
     }
     return live_count;
 }
@@ -283,7 +283,8 @@ static void attack_taking_back(size_t shard)
     uint32_t sum = state_sum(memory);
     for (long k = 0, reached = 1; reached; k++) {
         struct transaction edit;
-        REQUIRE(transaction_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK && transaction_apply(&edit, &change) == BPCN_OK);
+        REQUIRE(transaction_begin(&edit, memory, CHANGE_WRITE) == BPCN_OK &&
+                transaction_apply(&edit, &change) == BPCN_OK);
         memory->contents.shard[shard]->particles[0].top_variance = -1;
         allocations = 0;
         fail_at = k;

@@ -6,7 +6,7 @@
 
 #include "gram.h"
 #include "naive.h"
-#include "prepared.h"
+#include "cache.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -311,7 +311,7 @@ static void the_gram_matrix_follows_rows_with_holes(void **state)
     memset(known, 1, 5 * PICTURE);
     memset(known + 20 * PICTURE, 1, 5 * PICTURE);
     assert_ok(bpcn_memory_write(m, x, known, MANY, NULL));
-    struct gram *followed = prepared_gram(m->prepared[0], 0, NULL), *fresh = gram_create(layer, NULL, NULL, NULL);
+    struct gram *followed = cache_gram(m->cache[0], 0, NULL), *fresh = gram_create(layer, NULL, NULL, NULL);
     assert_non_null(fresh);
     assert_int_equal(followed->age, MANY);
     double largest = greatest_size(WIDTH * WIDTH, fresh->g);

@@ -1,9 +1,8 @@
 /* Kinks at 0: the jumps of a ReLU network's gradient, and L-BFGS on functions that have some. */
 #include "support.h"
 
-#include "kink.h"
 #include "minimize.h"
-#include "particle.h"
+#include "energy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ static double slope_beside(const struct energy *energy, const struct batch *batc
     double at[2];
     for (int i = 0; i < 2; i++) {
         *entry = side * step * (1 + i);
-        particle_evaluate(energy, batch, work, &at[i], NULL, NULL, NULL);
+        energy_evaluate(energy, batch, work, &at[i], NULL, NULL, NULL);
     }
     *entry = 0;
     return (at[1] - at[0]) / (side * step);
@@ -30,7 +29,7 @@ static void a_relu_gradient_has_a_side_below_zero_and_jumps_to_the_other(void **
     (void)state;
     const size_t hidden[] = {12, 9};
     enum { DIM = 20, CODE = 21 };
-    for (double leak = 0; leak <= 1; leak += 0.5) {
+    for (double negative_slope = 0; negative_slope <= 1; negative_slope += 0.5) {
         struct dice dice = {5};
         bpcn_options o = network(DIM, 2, hidden);
         o.activation = BPCN_RELU;
@@ -40,15 +39,17 @@ static void a_relu_gradient_has_a_side_below_zero_and_jumps_to_the_other(void **
         randomize(m, &dice, 1);
         double x[DIM], code[CODE], grad[CODE], count = DIM, extra = 0, energy;
         const double *row = x;
-        struct batch batch = {.n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .leak = &leak};
-        struct energy density = {
-            .model = m->contents.shard[0], .particle = &m->contents.shard[0]->particles[0], .weighing = &the_density};
+        struct batch batch = {
+            .n = 1, .x0 = &row, .count = &count, .extra = &extra, .h = code, .negative_slope = &negative_slope};
+        struct energy density = {.model = m->contents.shard[0],
+                                 .particle = &m->contents.shard[0]->particles[0],
+                                 .weighing = &weighing_density};
         struct workspace *work = workspace_create(m->contents.shard[0], 1, 0, NULL);
         dice_normals(&dice, DIM, 1, x);
         dice_normals(&dice, CODE, 1, code);
         for (size_t j = 0; j < CODE; j += 3)
             code[j] = 0;
-        particle_evaluate(&density, &batch, work, &energy, grad, NULL, NULL);
+        energy_evaluate(&density, &batch, work, &energy, grad, NULL, NULL);
         for (size_t j = 0; j < CODE; j += 3) {
             double below = slope_beside(&density, &batch, work, &code[j], -1),
                    above = slope_beside(&density, &batch, work, &code[j], 1);

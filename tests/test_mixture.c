@@ -4,7 +4,7 @@
  */
 #include "support.h"
 
-#include "mixture.h"
+#include "energy.h"
 #include "naive.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ static struct batch batch_of(const struct scene *s)
 static struct energy energy_of(const struct scene *s, int by_panels)
 {
     return (struct energy){.model = s->model,
-                           .weighing = &the_density,
+                           .weighing = &weighing_density,
                            .weights = by_panels ? (const struct weights *const *)s->weights : NULL};
 }
 
@@ -92,7 +92,7 @@ static void evaluate_one(const struct scene *s, struct energy energy, size_t k, 
 {
     struct batch batch = batch_of(s);
     energy.particle = &s->model->particles[k];
-    particle_evaluate(&energy, &batch, s->work, values, grad, grad_x0, NULL);
+    energy_evaluate(&energy, &batch, s->work, values, grad, grad_x0, NULL);
 }
 
 static void check_floors(const struct scene *s, int by_panels)
@@ -102,7 +102,7 @@ static void check_floors(const struct scene *s, int by_panels)
     struct energy energy = energy_of(s, by_panels);
     for (size_t k = 0; k < PARTICLES; k++) {
         energy.particle = &s->model->particles[k];
-        particle_floor(&energy, &batch, s->work, floor);
+        energy_floor(&energy, &batch, s->work, floor);
         evaluate_one(s, energy, k, values, NULL, NULL);
         for (size_t i = 0; i < ROWS; i++)
             assert_true(floor[i] <= values[i]);
@@ -130,7 +130,7 @@ static size_t check_sum(const struct scene *s, int by_panels)
     size_t passed = 0;
     for (size_t k = 0; k < PARTICLES; k++)
         evaluate_one(s, energy, k, part[k], grad[k], grad_x0[k]);
-    mixture_evaluate(&energy, &batch, s->work, values, mixed, mixed_x0, share);
+    energy_evaluate_mixture(&energy, &batch, s->work, values, mixed, mixed_x0, share);
     for (size_t i = 0; i < ROWS; i++) {
         double least = fmin(part[0][i], fmin(part[1][i], part[2][i])), sum = 0, want[PARTICLES], most = 0;
         for (size_t k = 0; k < PARTICLES; k++) {
@@ -181,13 +181,13 @@ static void a_particle_without_a_share_is_not_evaluated(void **state)
         ((double *)layer->mean)[0] = NAN;
         weights_free(s->weights[1]);
         s->weights[1] = weights_create(s->model, &s->model->particles[1]);
-        mixture_evaluate(&energy, &batch, s->work, values, grad, NULL, NULL);
+        energy_evaluate_mixture(&energy, &batch, s->work, values, grad, NULL, NULL);
         int nonsense = 0;
         for (size_t i = 0; i < ROWS; i++)
             nonsense += isnan(values[i]) != 0;
         assert_true(nonsense > 0);
         s->model->log_weights[1] = -1e6;
-        mixture_evaluate(&energy, &batch, s->work, values, grad, NULL, NULL);
+        energy_evaluate_mixture(&energy, &batch, s->work, values, grad, NULL, NULL);
         for (size_t i = 0; i < ROWS; i++)
             assert_true(isfinite(values[i]));
         for (size_t j = 0; j < ROWS * SMALL_CODE; j++)

@@ -6,7 +6,7 @@
 #include "gram.h"
 #include "kernels.h"
 #include "cholesky.h"
-#include "particle.h"
+#include "energy.h"
 #include "threads.h"
 #include "update.h"
 
@@ -118,8 +118,8 @@ static void a_row_of_a_product_does_not_depend_on_its_neighbours(void **state)
 static void not_a_number_goes_through_a_product(void **state)
 {
     (void)state;
-    float *m = numbers(40 * 20, 1), *a = numbers(40, 2), *data = numbers(matmul_packed_entries(40, 20, sizeof(float)), 3),
-          out[20];
+    float *m = numbers(40 * 20, 1), *a = numbers(40, 2),
+          *data = numbers(matmul_packed_entries(40, 20, sizeof(float)), 3), out[20];
     struct panels p = matmul_pack(40, 20, m, 0, PANEL_FULL, data);
     a[13] = NAN;
     for (size_t i = 0; kernels_set(i) != NULL; i++) {
@@ -138,14 +138,14 @@ static void not_a_number_goes_through_a_product(void **state)
 static void check_sweep(struct team *team, size_t above, size_t below, int masked)
 {
     float *mean = numbers(above * below, 6), *z = numbers(above, 7), *target = numbers(below, 8);
-    float *root = numbers(above * above, 9), *error = numbers(below, 1), *pull = numbers(above, 2),
+    float *root = numbers(above * above, 9), *error = numbers(below, 1), *residual_grad = numbers(above, 2),
           *spread = numbers(above, 3);
     float *scratch = numbers(matmul_covariance_scratch(above, threads_count(team)), 4);
     unsigned char *known = malloc(below);
     double squares = 0, leverage = 0;
     for (size_t j = 0; j < below; j++)
         known[j] = j % 3 != 0;
-    double got = matmul_residual(team, above, below, mean, z, target, masked ? known : NULL, error, pull);
+    double got = matmul_residual(team, above, below, mean, z, target, masked ? known : NULL, error, residual_grad);
     for (size_t j = 0; j < below; j++) {
         double e = (double)target[j];
         for (size_t i = 0; i < above; i++)
@@ -159,7 +159,7 @@ static void check_sweep(struct team *team, size_t above, size_t below, int maske
         double sum = 0;
         for (size_t j = 0; j < below; j++)
             sum += (double)error[j] * (double)mean[i * below + j];
-        assert_true(fabs(sum - (double)pull[i]) <= 1e-5 * (1 + sqrt(squares * (double)below)));
+        assert_true(fabs(sum - (double)residual_grad[i]) <= 1e-5 * (1 + sqrt(squares * (double)below)));
     }
     float *alone = numbers(below, 5), *added = numbers(above * below, 6);
     if (!masked) {
@@ -185,7 +185,7 @@ static void check_sweep(struct team *team, size_t above, size_t below, int maske
             sum += f[i] * (double)root[i * above + j];
         assert_true(fabs(sum - (double)spread[j]) <= 1e-5 * (1 + sqrt(leverage * (double)above)));
     }
-    void *all[] = {mean, z, target, root, error, pull, spread, scratch, known, f};
+    void *all[] = {mean, z, target, root, error, residual_grad, spread, scratch, known, f};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -207,7 +207,7 @@ static void sweeps_equal_loops_in_double(void **state)
 
 /* |e|^2 and e M' of one row, over the known entries, against loops in double over a mean in float32. */
 static void check_errors(const struct layer *layer, const unsigned char *mask, const float *x, const float *z,
-                         double squares, const float *pull)
+                         double squares, const float *residual_grad)
 {
     const float *mean = layer->mean;
     size_t above = layer->above, below = layer->below;
@@ -224,7 +224,7 @@ static void check_errors(const struct layer *layer, const unsigned char *mask, c
         double sum = 0;
         for (size_t j = 0; j < below; j++)
             sum += e[j] * (double)mean[i * below + j];
-        assert_near((double)pull[i], sum, 1e-15 * size + 1e-7 * fabs(sum)); /* rounded to float32 */
+        assert_near((double)residual_grad[i], sum, 1e-15 * size + 1e-7 * fabs(sum)); /* rounded to float32 */
     }
     free(e);
 }
@@ -233,7 +233,7 @@ static void check_errors(const struct layer *layer, const unsigned char *mask, c
 static void check_gram(struct team *team, size_t above, size_t below, size_t rows, const unsigned char *mask)
 {
     float *mean = numbers(above * below, 6), *z = numbers(rows * above, 7), *x = numbers(rows * below, 8);
-    float *pull = room(rows * above, sizeof *pull);
+    float *residual_grad = room(rows * above, sizeof *residual_grad);
     const float **row = room(rows, sizeof *row);
     size_t *names = room(rows, sizeof *names);
     double *squares = room(rows, sizeof *squares),
@@ -241,26 +241,26 @@ static void check_gram(struct team *team, size_t above, size_t below, size_t row
     struct layer layer = {.above = above, .below = below, .mean = mean};
     struct gram *all = gram_create(&layer, NULL, NULL, NULL),
                 *gram = gram_create(&layer, mask, below % 2 ? all : NULL, team);
-    struct aim aim;
+    struct projection projection;
     for (size_t i = 0; i < rows; i++) {
         row[i] = x + i * below;
         names[i] = rows - 1 - i;
     }
     assert_non_null(gram);
-    assert_int_equal(aim_create(&aim, gram, &layer, rows, row, team), 0);
-    squares[0] = gram_sweep(&aim, team, z, space, pull);
-    check_errors(&layer, mask, x, z, squares[0], pull);
-    assert_int_equal(gram_cut(gram), 0);
-    gram_multiply(&aim, team, rows, names, z, space, squares, pull);
+    assert_int_equal(projection_create(&projection, gram, &layer, rows, row, team), 0);
+    squares[0] = gram_sweep(&projection, team, z, space, residual_grad);
+    check_errors(&layer, mask, x, z, squares[0], residual_grad);
+    assert_int_equal(gram_pack(gram), 0);
+    gram_multiply(&projection, team, rows, names, z, space, squares, residual_grad);
     for (size_t i = 0; i < rows; i++)
-        check_errors(&layer, mask, row[names[i]], z + i * above, squares[i], pull + i * above);
-    aim_free(&aim);
+        check_errors(&layer, mask, row[names[i]], z + i * above, squares[i], residual_grad + i * above);
+    projection_free(&projection);
     gram_free(gram);
     gram_free(all);
     free(mean);
     free(z);
     free(x);
-    free(pull);
+    free(residual_grad);
     free(row);
     free(names);
     free(squares);
@@ -294,15 +294,15 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     struct layer *layer = &m->contents.shard[0]->particles[0].layer[0];
     struct update *update = update_create(m->contents.shard[0], NULL);
     struct gram *followed = gram_create(layer, NULL, NULL, NULL);
-    struct aim aim, other;
-    float pull[WIDTH], again[WIDTH];
+    struct projection projection, other;
+    float residual_grad[WIDTH], again[WIDTH];
     for (uint32_t i = 0; i < UPDATES; i++) {
         float *x = numbers(DIM, 3 * i + 1), *code = numbers(WIDTH, 3 * i + 2);
         const float *row = x;
-        assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);
-        particle_update(m->contents.shard[0], &m->contents.shard[0]->particles[0], x, NULL, code, 1, 1,
-                        (struct following){followed, &aim}, update);
-        aim_free(&aim);
+        assert_int_equal(projection_create(&projection, followed, layer, 1, &row, NULL), 0);
+        update_particle(m->contents.shard[0], &m->contents.shard[0]->particles[0], x, NULL, code, 1, 1,
+                        (struct gram_update){followed, &projection}, update);
+        projection_free(&projection);
         free(x);
         free(code);
     }
@@ -310,19 +310,20 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     struct gram *fresh = gram_create(layer, NULL, NULL, NULL);
     float *x = numbers(DIM, 1), *z = numbers(WIDTH, 2);
     const float *row = x;
-    assert_int_equal(aim_create(&aim, followed, layer, 1, &row, NULL), 0);
-    assert_int_equal(aim_create(&other, fresh, layer, 1, &row, NULL), 0);
+    assert_int_equal(projection_create(&projection, followed, layer, 1, &row, NULL), 0);
+    assert_int_equal(projection_create(&other, fresh, layer, 1, &row, NULL), 0);
     double space[4 * WIDTH];
-    double got = gram_sweep(&aim, NULL, z, space, pull), want = gram_sweep(&other, NULL, z, space, again);
+    double got = gram_sweep(&projection, NULL, z, space, residual_grad),
+           want = gram_sweep(&other, NULL, z, space, again);
     /* roundings of the mean to float32, 6e-8 of each entry, that do not add up */
     assert_near(got, want, 1e-6 * want);
     for (size_t i = 0; i < WIDTH; i++)
-        assert_near((double)pull[i], (double)again[i], 1e-5 * (1 + fabs((double)again[i])));
+        assert_near((double)residual_grad[i], (double)again[i], 1e-5 * (1 + fabs((double)again[i])));
     gram_copy(fresh, followed);
     assert_int_equal(fresh->age, UPDATES);
     assert_true(gram_sweep(&other, NULL, z, space, again) == got);
-    aim_free(&aim);
-    aim_free(&other);
+    projection_free(&projection);
+    projection_free(&other);
     gram_free(followed);
     gram_free(fresh);
     update_free(update);

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "shard.h"
-#include "model.h"
+#include "network.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -51,8 +51,8 @@ static void update_with(struct scene *s, size_t row, int sign)
     struct model *model = s->memory->contents.shard[0];
     struct update *u = update_create(model, NULL);
     assert_non_null(u);
-    particle_update(model, &model->particles[0], s->x + row * DIM, NULL, s->codes + row * s->code_dim, sign, 1,
-                    (struct following){NULL, NULL}, u);
+    update_particle(model, &model->particles[0], s->x + row * DIM, NULL, s->codes + row * s->code_dim, sign, 1,
+                    (struct gram_update){NULL, NULL}, u);
     update_free(u);
 }
 
@@ -194,7 +194,7 @@ static void an_update_and_its_inverse_cancel(void **state)
     struct naive *before = naive_of(s.memory);
     update_with(&s, ROWS - 1, 1);
     struct update *u = update_create(model, NULL);
-    assert_true(particle_holds(model, &model->particles[0], s.codes + (ROWS - 1) * s.code_dim, u));
+    assert_true(update_can_revert(model, &model->particles[0], s.codes + (ROWS - 1) * s.code_dim, u));
     update_free(u);
     update_with(&s, ROWS - 1, -1);
     struct naive *after = naive_of(s.memory);
@@ -213,7 +213,7 @@ static void a_row_never_written_is_not_held(void **state)
     struct update *u = update_create(model, NULL);
     for (size_t i = 0; i < 2; i++)
         update_with(&s, i, 1);
-    assert_false(particle_holds(model, &model->particles[0], s.codes + 7 * s.code_dim, u));
+    assert_false(update_can_revert(model, &model->particles[0], s.codes + 7 * s.code_dim, u));
     update_free(u);
     scene_free(&s);
 }

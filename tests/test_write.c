@@ -5,7 +5,7 @@
 #include "support.h"
 
 #include "naive.h"
-#include "particle.h"
+#include "energy.h"
 #include "update.h"
 
 #include <float.h>
@@ -223,19 +223,19 @@ static void the_gram_matrix_gives_the_same_energy_and_gradient(void **state)
         for (size_t j = 0; j < PICTURE; j++)
             target[j] = (double)x[i * PICTURE + j];
         dice_normals(&dice, SMALL_CODE, 1, code);
-        struct aim aim;
-        assert_int_equal(aim_create(&aim, gram, layer, 1, &row, NULL), 0);
-        struct energy direct = {.model = m->contents.shard[0], .particle = particle, .weighing = &the_density},
+        struct projection projection;
+        assert_int_equal(projection_create(&projection, gram, layer, 1, &row, NULL), 0);
+        struct energy direct = {.model = m->contents.shard[0], .particle = particle, .weighing = &weighing_density},
                       by = direct;
-        by.aim = &aim;
-        particle_evaluate(&by, &batch, work, &energy, grad, NULL, NULL);
-        particle_evaluate(&direct, &batch, work, &want, want_grad, NULL, NULL);
+        by.projection = &projection;
+        energy_evaluate(&by, &batch, work, &energy, grad, NULL, NULL);
+        energy_evaluate(&direct, &batch, work, &want, want_grad, NULL, NULL);
         /* roundings of double, of terms of the size of |x|^2 / sigma_x^2, and of up to 60 updates */
         assert_near(energy, want, 1e-9 * fabs(want));
         assert_near(greatest_difference(SMALL_CODE, grad, want_grad), 0, 1e-9 * greatest_size(SMALL_CODE, want_grad));
-        particle_update(m->contents.shard[0], particle, target, NULL, code, 1, 1, (struct following){gram, &aim},
-                        update);
-        aim_free(&aim);
+        update_particle(m->contents.shard[0], particle, target, NULL, code, 1, 1,
+                        (struct gram_update){gram, &projection}, update);
+        projection_free(&projection);
     }
     workspace_free(work);
     update_free(update);

@@ -211,7 +211,7 @@ static void evaluate(void *context, size_t n, const size_t *rows, const real *po
 
 static void descend(struct descent *d, size_t n, size_t steps, real *points)
 {
-    struct objective objective = {.context = d, .dim = point_dim(d), .evaluate = evaluate, .enter = first_stage};
+    struct objective objective = {.context = d, .dim = point_dim(d), .evaluate = evaluate, .enter = adam_first_stage};
     struct adam_options how = {.rate = 0.01, .stop = 1e-3, .steps = steps};
     struct outcome outcome[QUERIES_MOST];
     for (size_t i = 0; i < n; i++)

@@ -56,7 +56,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
     for (size_t k = 0; k < c->count; k++)
-        prepared += shard_ops_for(m)->cache_bytes(memory->prepared[k]);
+        prepared += shard_ops_for(m)->cache_bytes(memory->cache[k]);
     bpcn_stats full = {.size = sizeof full,
                        .dim = m->width[0],
                        .code_dim = m->code_dim,
@@ -100,7 +100,7 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 {
     struct model *model = memory->contents.shard[shard];
-    shard_ops_for(model)->cache_reset(memory->prepared[shard], model);
+    shard_ops_for(model)->cache_reset(memory->cache[shard], model);
     return BPCN_OK;
 }
 
@@ -282,8 +282,8 @@ static bpcn_status check_shard_rows(const struct contents *c, const uint64_t *ro
     uint64_t first = 0, sum = 0;
     size_t cells = c->views.count > 0 ? table_views_cells(&c->views) : shards;
     if (shards < 1 || shards > o->shards || open >= shards || shards < c->count)
-        return bpcn_fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards, open,
-                    o->shards);
+        return bpcn_fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards,
+                         open, o->shards);
     for (size_t k = 0; k < shards; k++) {
         sum = k % cells == 0 ? rows[k] : sum + rows[k];
         first = k < cells ? sum : first;
@@ -291,7 +291,7 @@ static bpcn_status check_shard_rows(const struct contents *c, const uint64_t *ro
             return bpcn_fail(BPCN_INVALID, "shard %zu cannot have %llu rows", k, (unsigned long long)rows[k]);
         if (k % cells == cells - 1 && sum != first)
             return bpcn_fail(BPCN_INVALID, "view %zu has %llu rows, but the first has %llu", k / cells,
-                        (unsigned long long)sum, (unsigned long long)first);
+                             (unsigned long long)sum, (unsigned long long)first);
     }
     return BPCN_OK;
 }
@@ -301,8 +301,8 @@ static bpcn_status begin_shard(bpcn_memory *m, size_t k)
 {
     bpcn_options options = contents_shard_options(&m->contents.options, k);
     struct model *model = shard_prior(&options);
-    m->prepared[k] = model ? shard_ops_for(model)->cache_create(model) : NULL;
-    if (m->prepared[k] == NULL) {
+    m->cache[k] = model ? shard_ops_for(model)->cache_create(model) : NULL;
+    if (m->cache[k] == NULL) {
         model_free(model);
         return out_of_memory();
     }

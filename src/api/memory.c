@@ -5,7 +5,7 @@
 #include "alloc.h"
 #include "checks.h"
 #include "error.h"
-#include "masks.h"
+#include "network.h"
 #include "names.h"
 #include "options.h"
 #include "precision.h"
@@ -45,9 +45,9 @@ static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsign
         for (size_t j = 0; j < dim; j++)
             if (!(fabsf(x[i * dim + j]) <= largest) && (known == NULL || known[i * dim + j]))
                 return bpcn_fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j,
-                            isnan(x[i * dim + j])   ? "NaN"
-                            : isinf(x[i * dim + j]) ? "infinite"
-                                                    : "too large");
+                                 isnan(x[i * dim + j])   ? "NaN"
+                                 : isinf(x[i * dim + j]) ? "infinite"
+                                                         : "too large");
     return BPCN_OK;
 }
 
@@ -65,7 +65,7 @@ static bpcn_status check_input(const bpcn_memory *memory, const float *x, const 
 static bpcn_status check_known(const unsigned char *known, size_t n, size_t dim)
 {
     for (size_t i = 0; i < n; i++)
-        if (known_entries(dim, known + i * dim) == 0)
+        if (masks_count_known(dim, known + i * dim) == 0)
             return bpcn_fail(BPCN_INVALID, "nothing of row %zu is known", i);
     return BPCN_OK;
 }
@@ -194,7 +194,7 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 
 /* answers or codes are what is wanted of the read; neither: the densities alone. */
 static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
-                             const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
+                               const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
 {
     int scored = answers == NULL && codes == NULL;
     const struct model *model = shape_of(m);

@@ -3,7 +3,7 @@
 #define BPCN_PRECISION_H
 
 #include "alloc.h"
-#include "model.h"
+#include "network.h"
 
 /* The rows themselves for float32 models, else a copy in double that the caller frees. */
 static inline void *to_real(const struct model *model, const float *x, size_t entries, void **copy)

@@ -10,20 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELETE_TRIES = 4 };             /* shards that a row is looked for in */
+enum { DELETE_TRIES = 4 };           /* shards that a row is looked for in */
 static const double same_row = 1e-6; /* mean square difference of sketches up to which a row has the name of another */
 
-static struct table_view_row view_row_of(const struct transaction *transaction, const void *x, const unsigned char *known)
+static struct table_view_row view_row_of(const struct transaction *transaction, const void *x,
+                                         const unsigned char *known)
 {
     return (struct table_view_row){x, real_size(transaction->memory->contents.shard[0]), known};
 }
 
 /* To this shard. */
-static bpcn_status route_row(struct transaction *transaction, const void *x, const unsigned char *known, size_t shard, int begin,
-                              struct change *change, bpcn_write_row *row)
+static bpcn_status route_row(struct transaction *transaction, const void *x, const unsigned char *known, size_t shard,
+                             int begin, struct change *change, bpcn_write_row *row)
 {
     struct writer *writer = writers_of(&transaction->writers, shard, begin);
-    bpcn_status status = writer ? transaction->writers.core->find_write(writer, x, known, NULL, change, row) : BPCN_NO_MEMORY;
+    bpcn_status status =
+        writer ? transaction->writers.core->find_write(writer, x, known, NULL, change, row) : BPCN_NO_MEMORY;
     row->shard = change->shard = shard;
     change->begin = begin;
     return status;
@@ -55,8 +57,8 @@ static void join_view(const struct contents *contents, const struct change *one,
 
 /* The report is of the first view, the energy the mean, and the evaluations are of all. The surprise is what
    bpcn_memory_score would have said before. */
-static bpcn_status find_views(struct transaction *transaction, const void *x, const unsigned char *known, struct routed *routed,
-                              bpcn_write_row *row)
+static bpcn_status find_views(struct transaction *transaction, const void *x, const unsigned char *known,
+                              struct routed *routed, bpcn_write_row *row)
 {
     const struct contents *contents = &transaction->memory->contents;
     struct table_view_row where = view_row_of(transaction, x, known);
@@ -85,8 +87,8 @@ static bpcn_status find_views(struct transaction *transaction, const void *x, co
 
 /* ---- write */
 
-bpcn_status routing_write(struct transaction *transaction, const void *x, const unsigned char *known, struct routed *routed,
-                        bpcn_write_row *row)
+bpcn_status routing_write(struct transaction *transaction, const void *x, const unsigned char *known,
+                          struct routed *routed, bpcn_write_row *row)
 {
     const struct contents *contents = &transaction->memory->contents;
     size_t shard;
@@ -103,7 +105,8 @@ bpcn_status routing_write(struct transaction *transaction, const void *x, const 
     if (!routing_wants_surprise(contents))
         return status;
     if (contents->views.count == 0)
-        status = routing_surprise(transaction->memory, transaction->team, &routed->change, row->energy, &routed->surprise);
+        status =
+            routing_surprise(transaction->memory, transaction->team, &routed->change, row->energy, &routed->surprise);
     routed->change.surprise = &routed->surprise;
     row->typicality =
         novelty_history_typicality(&contents->surprises, routed->surprise, contents_met(contents, &routed->change));
@@ -173,7 +176,8 @@ static bpcn_status find_in_views(struct transaction *transaction, const void *x,
     return status;
 }
 
-bpcn_status routing_delete(struct transaction *transaction, const void *x, const struct named *named, struct routed *routed)
+bpcn_status routing_delete(struct transaction *transaction, const void *x, const struct named *named,
+                           struct routed *routed)
 {
     const struct contents *contents = &transaction->memory->contents;
     bpcn_status status;
@@ -221,7 +225,8 @@ bpcn_status routing_read(const bpcn_memory *m, struct team *team, struct read_re
     request->info = request->info != NULL ? request->info : own;
     bpcn_status status = shard && request->info ? BPCN_OK : BPCN_NO_MEMORY;
     if (status == BPCN_OK)
-        status = many.count == 1 ? shard_ops_for(shard->model)->read(shard, team, request) : shards_read(&many, request);
+        status =
+            many.count == 1 ? shard_ops_for(shard->model)->read(shard, team, request) : shards_read(&many, request);
     if (status == BPCN_OK && request->spread != NULL && many.views == NULL)
         spread_variance(request, m->contents.options.dim);
     free(shard);
@@ -246,17 +251,17 @@ bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struc
     if (status == BPCN_OK && begin) {
         bpcn_options options = contents_shard_options(&c->options, next);
         empty.model = shard_prior(&options);
-        empty.prepared = empty.model ? shard_ops_for(empty.model)->cache_create(empty.model) : NULL;
+        empty.cache = empty.model ? shard_ops_for(empty.model)->cache_create(empty.model) : NULL;
         memcpy(rows, c->rows, c->count * sizeof *rows);
         rows[c->count] = 1;
         shard[c->count] = empty;
         many = (struct shards){shard, c->count + 1, rows, team, c->count, NULL};
-        status = empty.prepared ? BPCN_OK : BPCN_NO_MEMORY;
+        status = empty.cache ? BPCN_OK : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK)
         status = shards_read(&many, request);
     if (empty.model != NULL)
-        shard_ops_for(empty.model)->cache_free(empty.prepared);
+        shard_ops_for(empty.model)->cache_free(empty.cache);
     model_free(empty.model);
     free(shard);
     free(rows);
@@ -284,7 +289,7 @@ int routing_wants_surprise(const struct contents *c)
 }
 
 bpcn_status routing_surprise(const bpcn_memory *m, struct team *team, const struct change *change, double energy,
-                        double *surprise)
+                             double *surprise)
 {
     const struct contents *c = &m->contents;
     struct shards many;

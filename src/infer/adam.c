@@ -69,7 +69,7 @@ static double mean_of(size_t n, const double *x)
     return sum / (double)n;
 }
 
-int first_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
+int adam_first_stage(void *context, size_t row, size_t number, real *point, struct stage *stage)
 {
     (void)context;
     (void)row;

@@ -8,6 +8,8 @@
 #include "bayespcn.h"
 #include "real.h"
 
+#include <stddef.h>
+
 /* How a row is to be minimised before its function changes. */
 struct stage {
     size_t iterations; /* at most */
@@ -54,8 +56,27 @@ struct adam_options {
     size_t steps;
 };
 /* `enter` of an objective that Adam minimises. */
-int first_stage(void *context, size_t row, size_t number, real *point, struct stage *stage);
+int adam_first_stage(void *context, size_t row, size_t number, real *point, struct stage *stage);
 bpcn_status adam_minimize(const struct objective *objective, size_t rows, const struct adam_options *options,
                           real *points, struct outcome *outcome, double *losses);
+
+/*
+ * Functions that are smooth but for a kink where an entry of the point passes 0, as those of ReLU codes are. There
+ * grad is the gradient just below 0 and grad + jump the one just above; an entry whose jump is 0 has no kink.
+ *
+ * A step stays in one orthant, in which the function is smooth: an entry that would pass 0 stops there, and the next
+ * step takes it to the side where the function falls, or leaves it where it is.
+ */
+/* grad, where the point is 0, becomes that of the side that falls more steeply, or 0 where neither does. */
+void kink_descend(size_t dim, const real *point, const real *jump, real *grad);
+
+/* Entries of the direction at 0 that would go where the function does not fall stay. */
+void kink_hold(size_t dim, const real *point, const real *grad, const real *jump, real *direction);
+
+/* Entries of `to` that passed 0 on the way from `from` stop there. */
+void kink_stop(size_t dim, const real *from, const real *grad, const real *jump, real *to);
+
+/* change = gradient at `to` - gradient at `from`, both on the side of 0 that the step was on. */
+void kink_change(size_t dim, const real *from, const real *grad, const real *to, const real *to_jump, real *change);
 
 #endif

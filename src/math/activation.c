@@ -6,15 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-static void gelu_f32(double leak, size_t n, const float *x, float *z, float *slope)
+static void gelu_f32(double negative_slope, size_t n, const float *x, float *z, float *slope)
 {
-    (void)leak;
+    (void)negative_slope;
     kernels_chosen()->gelu(n, x, z, slope);
 }
 
-static void gelu_f64(double leak, size_t n, const double *x, double *z, double *slope)
+static void gelu_f64(double negative_slope, size_t n, const double *x, double *z, double *slope)
 {
-    (void)leak;
+    (void)negative_slope;
     for (size_t i = 0; i < n; i++) {
         double cdf = 0.5 * erfc(-x[i] * 0.70710678118654752440);
         z[i] = x[i] * cdf;
@@ -23,51 +23,51 @@ static void gelu_f64(double leak, size_t n, const double *x, double *z, double *
 }
 
 /* A NaN stays one. */
-static void relu_f32(double leak, size_t n, const float *x, float *z, float *slope)
+static void relu_f32(double negative_slope, size_t n, const float *x, float *z, float *slope)
 {
     for (size_t i = 0; i < n; i++) {
-        slope[i] = x[i] > 0 ? 1.0f : (float)leak;
+        slope[i] = x[i] > 0 ? 1.0f : (float)negative_slope;
         z[i] = slope[i] * x[i];
     }
 }
 
-static void relu_f64(double leak, size_t n, const double *x, double *z, double *slope)
+static void relu_f64(double negative_slope, size_t n, const double *x, double *z, double *slope)
 {
     for (size_t i = 0; i < n; i++) {
-        slope[i] = x[i] > 0 ? 1.0 : leak;
+        slope[i] = x[i] > 0 ? 1.0 : negative_slope;
         z[i] = slope[i] * x[i];
     }
 }
 
-static void tanh_f32(double leak, size_t n, const float *x, float *z, float *slope)
+static void tanh_f32(double negative_slope, size_t n, const float *x, float *z, float *slope)
 {
-    (void)leak;
+    (void)negative_slope;
     for (size_t i = 0; i < n; i++) {
         z[i] = tanhf(x[i]);
         slope[i] = 1.0f - z[i] * z[i];
     }
 }
 
-static void tanh_f64(double leak, size_t n, const double *x, double *z, double *slope)
+static void tanh_f64(double negative_slope, size_t n, const double *x, double *z, double *slope)
 {
-    (void)leak;
+    (void)negative_slope;
     for (size_t i = 0; i < n; i++) {
         z[i] = tanh(x[i]);
         slope[i] = 1.0 - z[i] * z[i];
     }
 }
 
-static void linear_f32(double leak, size_t n, const float *x, float *z, float *slope)
+static void linear_f32(double negative_slope, size_t n, const float *x, float *z, float *slope)
 {
-    (void)leak;
+    (void)negative_slope;
     memcpy(z, x, n * sizeof *z);
     for (size_t i = 0; i < n; i++)
         slope[i] = 1.0f;
 }
 
-static void linear_f64(double leak, size_t n, const double *x, double *z, double *slope)
+static void linear_f64(double negative_slope, size_t n, const double *x, double *z, double *slope)
 {
-    (void)leak;
+    (void)negative_slope;
     memcpy(z, x, n * sizeof *z);
     for (size_t i = 0; i < n; i++)
         slope[i] = 1.0;
@@ -91,20 +91,21 @@ const char *bpcn_activation_name(bpcn_activation activation)
     return a != NULL ? a->name : NULL;
 }
 
-double activation_mean_square_slope(bpcn_activation kind, double leak)
+double activation_mean_square_slope(bpcn_activation kind, double negative_slope)
 {
     const struct activation *a = &table[kind];
-    return a->kinked ? 0.5 * (a->mean_square + leak * leak) : a->mean_square;
+    return a->kinked ? 0.5 * (a->mean_square + negative_slope * negative_slope) : a->mean_square;
 }
 
-void activation_apply_f32(bpcn_activation kind, double leak, size_t n, const float *x, float *z, float *slope)
+void activation_apply_f32(bpcn_activation kind, double negative_slope, size_t n, const float *x, float *z, float *slope)
 {
-    table[kind].f32(leak, n, x, z, slope);
+    table[kind].f32(negative_slope, n, x, z, slope);
 }
 
-void activation_apply_f64(bpcn_activation kind, double leak, size_t n, const double *x, double *z, double *slope)
+void activation_apply_f64(bpcn_activation kind, double negative_slope, size_t n, const double *x, double *z,
+                          double *slope)
 {
-    table[kind].f64(leak, n, x, z, slope);
+    table[kind].f64(negative_slope, n, x, z, slope);
 }
 
 void activation_apply_plain(bpcn_activation kind, size_t n, const float *x, float *z, float *slope)

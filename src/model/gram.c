@@ -39,7 +39,8 @@ size_t gram_bytes(const struct gram *g)
 {
     if (g == NULL)
         return 0;
-    size_t entries = g->above * g->above + (g->panels.data ? matmul_packed_entries(g->above, g->above, sizeof(double)) : 0);
+    size_t entries =
+        g->above * g->above + (g->panels.data ? matmul_packed_entries(g->above, g->above, sizeof(double)) : 0);
     return sizeof *g + entries * sizeof(double) + (g->mask ? g->below : 0);
 }
 
@@ -162,7 +163,7 @@ void gram_copy(struct gram *to, const struct gram *from)
     to->panels.data = NULL;
 }
 
-int gram_cut(struct gram *g)
+int gram_pack(struct gram *g)
 {
     if (g->panels.data != NULL)
         return 0; /* others may be reading them */
@@ -217,23 +218,23 @@ static int multiply_many(const struct gram *g, const struct layer *layer, size_t
     return failed ? -1 : 0;
 }
 
-int aim_create(struct aim *aim, const struct gram *gram, const struct layer *layer, size_t n, const real *const *x,
-               struct team *team)
+int projection_create(struct projection *projection, const struct gram *gram, const struct layer *layer, size_t n,
+                      const real *const *x, struct team *team)
 {
-    *aim = (struct aim){.gram = gram, .b = alloc_zeroed(n, (gram->above + 1) * sizeof *aim->b)};
-    if (aim->b == NULL || (n < FEW ? multiply_few : multiply_many)(gram, layer, n, x, team, aim->b) != 0)
+    *projection = (struct projection){.gram = gram, .b = alloc_zeroed(n, (gram->above + 1) * sizeof *projection->b)};
+    if (projection->b == NULL || (n < FEW ? multiply_few : multiply_many)(gram, layer, n, x, team, projection->b) != 0)
         return -1;
-    aim->squares = aim->b + n * gram->above;
+    projection->squares = projection->b + n * gram->above;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < gram->below; j++)
             if (gram->mask == NULL || gram->mask[j])
-                aim->squares[i] += (double)x[i][j] * (double)x[i][j];
+                projection->squares[i] += (double)x[i][j] * (double)x[i][j];
     return 0;
 }
 
-int aim_open(struct aim *aim, const struct layer *layer)
+int projection_open(struct projection *projection, const struct layer *layer)
 {
-    size_t above = layer->above, count, *column = columns_of(layer->below, aim->gram->mask, 0, &count);
+    size_t above = layer->above, count, *column = columns_of(layer->below, projection->gram->mask, 0, &count);
     real *some = alloc_zeroed(above * count, sizeof *some);
     real *down = alloc_zeroed(matmul_packed_entries(above, count, sizeof *down), sizeof *down);
     real *up = alloc_zeroed(matmul_packed_entries(count, above, sizeof *up), sizeof *up);
@@ -242,9 +243,9 @@ int aim_open(struct aim *aim, const struct layer *layer)
         for (size_t j = 0; j < count; j++)
             some[i * count + j] = ((const real *)layer->mean)[i * layer->below + column[j]];
     if (!failed) {
-        aim->open = count;
-        aim->down = matmul_pack(above, count, some, 0, PANEL_FULL, down);
-        aim->up = matmul_pack(count, above, some, 1, PANEL_FULL, up);
+        projection->open = count;
+        projection->down = matmul_pack(above, count, some, 0, PANEL_FULL, down);
+        projection->up = matmul_pack(count, above, some, 1, PANEL_FULL, up);
     } else {
         free(down);
         free(up);
@@ -254,28 +255,28 @@ int aim_open(struct aim *aim, const struct layer *layer)
     return failed ? -1 : 0;
 }
 
-void aim_free(struct aim *aim)
+void projection_free(struct projection *projection)
 {
-    free(aim->b);
-    free(aim->down.data);
-    free(aim->up.data);
-    *aim = (struct aim){0};
+    free(projection->b);
+    free(projection->down.data);
+    free(projection->up.data);
+    *projection = (struct projection){0};
 }
 
-void gram_multiply(const struct aim *aim, struct team *team, size_t n, const size_t *rows, const real *z, double *room,
-                   double *squares, real *pull)
+void gram_multiply(const struct projection *projection, struct team *team, size_t n, const size_t *rows, const real *z,
+                   double *room, double *squares, real *residual_grad)
 {
-    size_t above = aim->gram->above;
+    size_t above = projection->gram->above;
     double *wide = room, *zg = room + n * above;
     for (size_t j = 0; j < n * above; j++)
         wide[j] = (double)z[j];
-    matmul_f64(team, &aim->gram->panels, n, wide, zg);
+    matmul_f64(team, &projection->gram->panels, n, wide, zg);
     for (size_t i = 0; i < n; i++) {
-        const double *b = aim->b + rows[i] * above, *zi = wide + i * above, *gi = zg + i * above;
-        double sum = aim->squares[rows[i]];
+        const double *b = projection->b + rows[i] * above, *zi = wide + i * above, *gi = zg + i * above;
+        double sum = projection->squares[rows[i]];
         for (size_t j = 0; j < above; j++) {
             sum -= zi[j] * (2 * b[j] - gi[j]);
-            pull[i * above + j] = (real)(b[j] - gi[j]);
+            residual_grad[i * above + j] = (real)(b[j] - gi[j]);
         }
         squares[i] = sum > 0 ? sum : 0;
     }
@@ -338,18 +339,19 @@ static void multiply(const struct gram *g, struct team *team, const real *z, dou
         axpy(above, 1, sums + part * above, product);
 }
 
-double gram_sweep(const struct aim *aim, struct team *team, const real *z, double *room, real *pull)
+double gram_sweep(const struct projection *projection, struct team *team, const real *z, double *room,
+                  real *residual_grad)
 {
-    size_t above = aim->gram->above;
+    size_t above = projection->gram->above;
     const double *wide = room, *product = room + above;
     double explained = 0;
-    multiply(aim->gram, team, z, room);
+    multiply(projection->gram, team, z, room);
     for (size_t i = 0; i < above; i++) {
-        double p = aim->b[i] - product[i];
-        explained += wide[i] * (aim->b[i] + p);
-        pull[i] = (real)p;
+        double p = projection->b[i] - product[i];
+        explained += wide[i] * (projection->b[i] + p);
+        residual_grad[i] = (real)p;
     }
-    return aim->squares[0] - explained;
+    return projection->squares[0] - explained;
 }
 
 struct follow {
@@ -370,16 +372,16 @@ static void follow_part(void *context, size_t part, size_t parts)
 }
 
 /* (M + c'e)(M + c'e)' = G + c'(e M') + (M e')c + |e|^2 c'c, the last in halves with the others */
-void gram_follow(struct gram *g, const struct aim *aim, struct team *team, const real *z, const real *gain,
-                 double *room)
+void gram_update(struct gram *g, const struct projection *projection, struct team *team, const real *z,
+                 const real *gain, double *room)
 {
     size_t above = g->above;
-    double squares = aim->squares[0], *wide = room, *change = room + above, *c = room + 2 * above;
-    multiply(aim->gram, team, z, room);
+    double squares = projection->squares[0], *wide = room, *change = room + above, *c = room + 2 * above;
+    multiply(projection->gram, team, z, room);
     for (size_t i = 0; i < above; i++) {
         c[i] = (double)gain[i];
-        change[i] = aim->b[i] - change[i];
-        squares -= wide[i] * (aim->b[i] + change[i]);
+        change[i] = projection->b[i] - change[i];
+        squares -= wide[i] * (projection->b[i] + change[i]);
     }
     axpy(above, 0.5 * squares, c, change);
     threads_run(team, follow_part, &(struct follow){above, c, change, g->g});

@@ -11,7 +11,7 @@
 #define BPCN_GRAM_H
 
 #include "matmul.h"
-#include "model.h"
+#include "network.h"
 #include "real.h"
 #include "threads.h"
 
@@ -24,7 +24,7 @@ struct gram {
 };
 
 /* Observations in terms of one G, and the entries that G's mask does not know where those move with the code. */
-struct aim {
+struct projection {
     const struct gram *gram;
     double *b;              /* [n x above] */
     double *squares;        /* [n]: |x|^2 */
@@ -45,36 +45,36 @@ void gram_free(struct gram *gram);
 size_t gram_bytes(const struct gram *gram);
 
 /* Cuts the panels; -1 when out of memory. */
-int gram_cut(struct gram *gram);
+int gram_pack(struct gram *gram);
 
-/* x [n] -> [below]; -1 when out of memory. aim_free frees in any case. */
-int aim_create(struct aim *aim, const struct gram *gram, const struct layer *layer, size_t n, const real *const *x,
-               struct team *team);
-void aim_free(struct aim *aim);
+/* x [n] -> [below]; -1 when out of memory. projection_free frees in any case. */
+int projection_create(struct projection *projection, const struct gram *gram, const struct layer *layer, size_t n,
+                      const real *const *x, struct team *team);
+void projection_free(struct projection *projection);
 
 /* The entries that the mask does not know are open from here on: observations are of these alone. -1 when out of
    memory. */
-int aim_open(struct aim *aim, const struct layer *layer);
+int projection_open(struct projection *projection, const struct layer *layer);
 
-/* pull [n x above] = e M' and squares [n] = |e|^2 of rows [n] of the aim, at z [n x above], through the panels.
-   room [n x 2 above]. */
-void gram_multiply(const struct aim *aim, struct team *team, size_t n, const size_t *rows, const real *z, double *room,
-                   double *squares, real *pull);
+/* residual_grad [n x above] = e M' and squares [n] = |e|^2 of rows [n] of the projection, at z [n x above], through the
+   panels. room [n x 2 above]. */
+void gram_multiply(const struct projection *projection, struct team *team, size_t n, const size_t *rows, const real *z,
+                   double *room, double *squares, real *residual_grad);
 
 /* The same for row 0 alone, through one triangle of G, by all of the team. room [gram_room(above, team)]. Returns
    |e|^2. */
-double gram_sweep(const struct aim *aim, struct team *team, const real *z, double *room, real *pull);
+double gram_sweep(const struct projection *projection, struct team *team, const real *z, double *room,
+                  real *residual_grad);
 size_t gram_room(size_t above, const struct team *team);
 
-/* After M += gain' e, for the errors e of the aim's row 0 at z, 0 where the aim's own G does not know: G, which is over
-   all entries, as it is now. Panels go.
-   What is not exact is that G follows in double while M is rounded to float32, by 3e-8 of each entry: a change of e by
-   3e-8 in random directions moves the energy by e . 3e-8 / s, about 2e-5 nats a write at 3072 entries of e = 0.01, and
-   grows with the root of the number of writes. Measured on CIFAR-10, width 512: 1e-4 nats after 200 writes, 5e-4 (rms)
-   after 475, without bias. write.c evaluates every code it accepts directly, and has G made anew when the two energies
-   differ by more than counts. */
-void gram_follow(struct gram *gram, const struct aim *aim, struct team *team, const real *z, const real *gain,
-                 double *room);
+/* After M += gain' e, for the errors e of the projection's row 0 at z, 0 where the projection's own G does not know: G,
+   which is over all entries, as it is now. Panels go. What is not exact is that G follows in double while M is rounded
+   to float32, by 3e-8 of each entry: a change of e by 3e-8 in random directions moves the energy by e . 3e-8 / s, about
+   2e-5 nats a write at 3072 entries of e = 0.01, and grows with the root of the number of writes. Measured on CIFAR-10,
+   width 512: 1e-4 nats after 200 writes, 5e-4 (rms) after 475, without bias. write.c evaluates every code it accepts
+   directly, and has G made anew when the two energies differ by more than counts. */
+void gram_update(struct gram *gram, const struct projection *projection, struct team *team, const real *z,
+                 const real *gain, double *room);
 
 /* G of another particle. */
 void gram_copy(struct gram *to, const struct gram *from);

@@ -12,7 +12,7 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "masks.h"
+#include "network.h"
 #include "cholesky.h"
 #include "matmul.h"
 
@@ -51,7 +51,7 @@ void update_free(struct update *u)
     free(u);
 }
 
-void layer_refresh(struct layer *layer)
+void update_refresh_root(struct layer *layer)
 {
     size_t n = layer->above;
     for (size_t j = 0; j < n; j++) {
@@ -79,7 +79,7 @@ struct target {
 };
 
 static void layer_update(const struct model *model, struct layer *layer, size_t l, struct target target, int sign,
-                         struct following f, struct update *u)
+                         struct gram_update f, struct update *u)
 {
     size_t above = layer->above, below = layer->below;
     matmul_residual(u->team, above, below, layer->mean, u->activation, target.row, target.known, u->error, NULL);
@@ -91,7 +91,7 @@ static void layer_update(const struct model *model, struct layer *layer, size_t 
         u->gain_real[j] = (real)(u->gain[j] / a);
     matmul_add_outer(u->team, above, below, u->gain_real, u->error, layer->mean);
     if (l == 0 && f.gram != NULL)
-        gram_follow(f.gram, f.aim, u->team, u->activation, u->gain_real, u->room);
+        gram_update(f.gram, f.projection, u->team, u->activation, u->gain_real, u->room);
 }
 
 static void top_update(const struct model *model, struct particle *particle, struct target target, int sign)
@@ -110,27 +110,28 @@ static struct target target_of(const struct model *model, size_t l, const real *
 {
     if (l > 0 || known == NULL)
         return (struct target){l == 0 ? x0 : code + model->offset[l], NULL, 1};
-    return (struct target){x0, known, (double)known_entries(model->width[0], known) / (double)model->width[0]};
+    return (struct target){x0, known, (double)masks_count_known(model->width[0], known) / (double)model->width[0]};
 }
 
-void particle_update(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
-                     const real *code, int sign, int refresh, struct following following, struct update *u)
+void update_particle(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
+                     const real *code, int sign, int refresh, struct gram_update following, struct update *u)
 {
     for (size_t l = 0; l < model->options.layers; l++) {
         struct layer *layer = &particle->layer[l];
         activate_above(model, l, code, u);
         layer_update(model, layer, l, target_of(model, l, x0, known, code), sign, following, u);
         if (refresh)
-            layer_refresh(layer);
+            update_refresh_root(layer);
     }
     top_update(model, particle, target_of(model, model->options.layers, x0, known, code), sign);
 }
 
-int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u)
+int update_can_revert(const struct model *model, const struct particle *particle, const real *code, struct update *u)
 {
     for (size_t l = 0; l < model->options.layers; l++) {
         activate_above(model, l, code, u);
-        if (!(cholesky_variance(model->width[l + 1], particle->layer[l].root, u->z, u->work) < noise_variance(model, l)))
+        if (!(cholesky_variance(model->width[l + 1], particle->layer[l].root, u->z, u->work) <
+              noise_variance(model, l)))
             return 0;
     }
     return particle->top_variance < noise_variance(model, model->options.layers);

@@ -3,7 +3,7 @@
 #define BPCN_UPDATE_H
 
 #include "gram.h"
-#include "model.h"
+#include "network.h"
 #include "real.h"
 
 /* Room for one row. */
@@ -20,20 +20,20 @@ void update_free(struct update *u);
 
 /* G of the particle's sensory layer over all entries, to be kept true, and the observation in terms of the G of what it
    knows. */
-struct following {
+struct gram_update {
     struct gram *gram; /* NULL: none */
-    const struct aim *aim;
+    const struct projection *projection;
 };
 
 /* sign = 1 conditions on (x0 [dim], of which known [dim] is known, NULL: all; code [code_dim]); sign = -1 takes that
-   back, after particle_holds said that it can, where all is known. root_real is left as it was unless `refresh`. */
-void particle_update(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
-                     const real *code, int sign, int refresh, struct following following, struct update *u);
+   back, after update_can_revert said that it can, where all is known. root_real is left as it was unless `refresh`. */
+void update_particle(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
+                     const real *code, int sign, int refresh, struct gram_update following, struct update *u);
 
 /* Whether taking (x0, code) back leaves every covariance positive definite. */
-int particle_holds(const struct model *model, const struct particle *particle, const real *code, struct update *u);
+int update_can_revert(const struct model *model, const struct particle *particle, const real *code, struct update *u);
 
 /* root_real from root. */
-void layer_refresh(struct layer *layer);
+void update_refresh_root(struct layer *layer);
 
 #endif

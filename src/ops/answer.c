@@ -1,8 +1,8 @@
 /* From codes to answers and reports (compiled per precision). */
 #include "familiarity.h"
-#include "prepared.h"
+#include "cache.h"
 #include "read.h"
-#include "start.h"
+#include "search.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static void answer_predict(struct read *r, const struct energy *energy, int all,
                            const size_t *rows)
 {
     struct workspace *work = r->rows->lane[lane].work;
-    particle_predict(energy, count, r->rows->lane[lane].codes, work, work->error);
+    energy_predict(energy, count, r->rows->lane[lane].codes, work, work->error);
     for (size_t i = 0; i < count; i++)
         answer_put(r, rows[i], all, work->error + i * r->model->width[0]);
 }
@@ -143,8 +143,8 @@ static void answer_mixed(struct read *r, size_t i, int all)
     for (size_t k = 0; k < model->options.particles; k++) {
         struct energy one = r->density;
         one.particle = &model->particles[k];
-        particle_predict(&one, 1, code, work, r->predictions + k * dim);
-        particle_evaluate(&one, &batch, work, &value, NULL, NULL, r->fits + k * layers);
+        energy_predict(&one, 1, code, work, r->predictions + k * dim);
+        energy_evaluate(&one, &batch, work, &value, NULL, NULL, r->fits + k * layers);
     }
     for (int round = 0; round < MEAN_SHIFT_ROUNDS; round++) {
         double moved = 0;
@@ -155,7 +155,7 @@ static void answer_mixed(struct read *r, size_t i, int all)
             moved = fmax(moved, fabs((double)(row[j] - r->before[j])));
         if (moved <= mean_shift_step)
             return;
-        mixture_evaluate(&r->density, &batch, work, &value, NULL, NULL, r->share);
+        energy_evaluate_mixture(&r->density, &batch, work, &value, NULL, NULL, r->share);
     }
 }
 
@@ -187,7 +187,7 @@ static void answer_find_patterns(struct read *r, const struct energy *energy, si
     double *series = r->series + lane * dim;
     if (!(answer_given_noise(r) > 0))
         return;
-    particle_predict(energy, count, codes, work, work->error);
+    energy_predict(energy, count, codes, work, work->error);
     for (size_t i = 0; i < count; i++) {
         const unsigned char *known = r->request->known == NULL ? NULL : r->request->known + rows[i] * dim;
         const real *x = r->x + rows[i] * dim, *prediction = work->error + i * dim;
@@ -235,7 +235,7 @@ static void answer_fit_mixed(struct read *r, size_t i)
 static void answer_report_row(const struct read *r, size_t i)
 {
     size_t dim = r->model->width[0];
-    size_t known = r->request->known != NULL ? known_entries(dim, r->request->known + i * dim) : dim;
+    size_t known = r->request->known != NULL ? masks_count_known(dim, r->request->known + i * dim) : dim;
     const struct fit *fit = fit_of(r->rows, i);
     struct evidence evidence = {.squares = fit->squares,
                                 .power = rows_power(r->rows, i),
@@ -244,11 +244,11 @@ static void answer_report_row(const struct read *r, size_t i)
                                 .noise = answer_given_noise(r),
                                 .pattern = r->pattern[i],
                                 .sensory = r->objective.weighing.sensory,
-                                .written = prepared_share_written(r->shard->prepared)};
+                                .written = cache_share_written(r->shard->cache)};
     evidence.whole = known == dim && !(evidence.noise > 0);
     if (familiarity_needs_faded(r->model, fit->variance))
         evidence.faded =
-            faded_leverage(r->rows, &r->model->particles[r->particle[i]], r->codes + i * r->model->code_dim);
+            search_faded_leverage(r->rows, &r->model->particles[r->particle[i]], r->codes + i * r->model->code_dim);
     struct judgement judgement = familiarity_judge(r->model, &evidence);
     bpcn_read_info *info = &r->request->info[i];
     *info = (bpcn_read_info){

@@ -2,7 +2,7 @@
 #ifndef BPCN_CHANGE_H
 #define BPCN_CHANGE_H
 
-#include "model.h"
+#include "network.h"
 
 enum change_kind {
     CHANGE_WRITE = 1,

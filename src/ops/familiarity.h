@@ -4,7 +4,7 @@
 #ifndef BPCN_FAMILIARITY_H
 #define BPCN_FAMILIARITY_H
 
-#include "model.h"
+#include "network.h"
 
 /* What is known of a row at the code that was found for it. */
 struct evidence {

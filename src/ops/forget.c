@@ -50,7 +50,7 @@ static void forget_layer(const struct model *model, struct layer *layer, uint64_
         cholesky_identity(layer->above, model->options.sigma_w, layer->root);
     else
         cholesky_diffuse(layer->above, 1 - beta, beta * prior, layer->root, scratch);
-    layer_refresh(layer);
+    update_refresh_root(layer);
 }
 
 static void forget_top(const struct model *model, struct particle *particle, uint64_t stream, double beta,
@@ -83,9 +83,9 @@ void forget_apply(struct model *model, double beta, double *scratch)
 enum { DISCOUNT_COLUMNS = 64 };
 
 struct discount_buffers {
-    real *lower, *upper;   /* packed R' and R */
-    real *pull, *product;  /* [DISCOUNT_COLUMNS x widest hidden] each */
-    double *normals;       /* [DISCOUNT_COLUMNS], or as many as the widest hidden layer */
+    real *lower, *upper;  /* packed R' and R */
+    real *pull, *product; /* [DISCOUNT_COLUMNS x widest hidden] each */
+    double *normals;      /* [DISCOUNT_COLUMNS], or as many as the widest hidden layer */
 };
 
 /* Doubles for each of the buffers in turn; their sizes keep the packed ones aligned to 64 bytes. */
@@ -146,7 +146,7 @@ void discount_apply(struct model *model, double beta, struct team *team, double 
         for (size_t l = 0; l < top; l++) {
             struct layer *layer = &particle->layer[l];
             cholesky_discount(layer->above, 1 - beta, weight, layer->root, b.normals);
-            layer_refresh(layer);
+            update_refresh_root(layer);
             discount_mean(model, layer, random_stream(STREAM_PRIOR, particle->origin, l), weight, &b, team);
         }
         double variance = 1 / ((1 - beta) / particle->top_variance + weight), scale = 1 / sqrt((double)width);

@@ -10,8 +10,7 @@
 
 #include "activation.h"
 #include "alloc.h"
-#include "flip.h"
-#include "start.h"
+#include "search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,10 +36,10 @@ static const double rough_tolerance = 1;
 
 /* ---- the objective */
 
-static struct read_objective read_choose_objective(const struct model *model, struct prepared *prepared,
+static struct read_objective read_choose_objective(const struct model *model, struct cache *cache,
                                                    const bpcn_read_options *options)
 {
-    struct read_objective objective = {1, the_density, density_tolerance(model)};
+    struct read_objective objective = {1, weighing_density, search_density_tolerance(model)};
     bpcn_objective chosen = options->objective;
     if (chosen == BPCN_OBJECTIVE_DEFAULT)
         chosen = model->options.minimizer == BPCN_ADAM ? BPCN_OBJECTIVE_PAPER : BPCN_OBJECTIVE_RECALL;
@@ -48,9 +47,7 @@ static struct read_objective read_choose_objective(const struct model *model, st
         objective.integrated = 0;
     if (chosen == BPCN_OBJECTIVE_RECALL && model->options.layers > 0) /* docs/MODEL.md, Reading */
         objective = (struct read_objective){
-            1,
-            {RECALL_SENSORY, fmax(RECALL_UPPER, sqrt(prepared_share_written(prepared)))},
-            recall_tolerance(model)};
+            1, {RECALL_SENSORY, fmax(RECALL_UPPER, sqrt(cache_share_written(cache)))}, search_recall_tolerance(model)};
     return objective;
 }
 
@@ -65,7 +62,7 @@ static void read_take_queries(struct read *r)
     for (size_t i = 0; known != NULL && i < n; i++) {
         r->rows->known[i] = known + i * dim;
         if (r->objective.integrated)
-            r->rows->count[i] = (double)known_entries(dim, known + i * dim);
+            r->rows->count[i] = (double)masks_count_known(dim, known + i * dim);
         for (size_t j = 0; j < dim; j++)
             if (!known[i * dim + j] && !isfinite(r->x[i * dim + j]))
                 r->x[i * dim + j] = 0;
@@ -80,7 +77,7 @@ static bpcn_status read_init(struct read *r, const struct shard *shard, struct t
     const struct model *model = shard->model;
     size_t particles = model->options.particles, n = request->n, dim = model->width[0];
     *r = (struct read){.shard = shard, .model = model, .team = team, .request = request};
-    r->objective = read_choose_objective(model, shard->prepared, &request->options);
+    r->objective = read_choose_objective(model, shard->cache, &request->options);
     r->rows = rows_create(model, n, request->known != NULL, team);
     r->weights = alloc_zeroed(particles, sizeof *r->weights);
     r->x = alloc_zeroed(n, dim * sizeof *r->x);
@@ -103,7 +100,7 @@ static bpcn_status read_init(struct read *r, const struct shard *shard, struct t
     r->pattern = r->log_density + n;
     r->blend = r->predictions + particles * dim;
     r->before = r->blend + dim;
-    r->density = (struct energy){.model = model, .weighing = &the_density, .weights = r->weights};
+    r->density = (struct energy){.model = model, .weighing = &weighing_density, .weights = r->weights};
     r->search_energy = r->density;
     r->search_energy.weighing = &r->objective.weighing;
     read_take_queries(r);
@@ -141,7 +138,7 @@ void read_see_answers(struct read *r)
 bpcn_status read_load_weights(struct read *r)
 {
     for (size_t k = 0; k < r->model->options.particles; k++) {
-        r->weights[k] = prepared_weights(r->shard->prepared, k);
+        r->weights[k] = cache_weights(r->shard->cache, k);
         if (r->weights[k] == NULL)
             return BPCN_NO_MEMORY;
     }
@@ -167,9 +164,9 @@ bpcn_status read_energy(const struct shard *shard, struct team *team, const stru
                               .count = r.rows->count + i,
                               .extra = &extra,
                               .h = (const real *)request->codes + i * code};
-        mixture_evaluate(&r.search_energy, &batch, work, &request->energy[i],
-                         request->grad ? (real *)request->grad + i * code : NULL,
-                         request->grad_x ? (real *)request->grad_x + i * dim : NULL, NULL);
+        energy_evaluate_mixture(&r.search_energy, &batch, work, &request->energy[i],
+                                request->grad ? (real *)request->grad + i * code : NULL,
+                                request->grad_x ? (real *)request->grad_x + i * dim : NULL, NULL);
     }
     workspace_free(work);
     read_destroy(&r);
@@ -216,8 +213,8 @@ struct place {
     size_t k;
     struct energy energy;
     struct curvature curvature;
-    struct ground ground;
-    struct aim aim;
+    struct cached_particle cached;
+    struct projection projection;
 };
 
 static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
@@ -225,22 +222,23 @@ static bpcn_status place_enter(struct search *s, size_t k, struct place *p)
     struct read *r = s->r;
     *p = (struct place){.k = k, .energy = r->search_energy};
     bpcn_status status =
-        prepared_enter(r->shard->prepared, k, s->masks, r->request->n, &r->objective.weighing, r->team, &p->ground);
+        cache_acquire(r->shard->cache, k, s->masks, r->request->n, &r->objective.weighing, r->team, &p->cached);
     if (status != BPCN_OK)
         return status;
-    r->weights[k] = p->ground.weights;
+    r->weights[k] = p->cached.weights;
     p->energy.particle = &r->model->particles[k];
-    p->curvature = (struct curvature){p->ground.norms, p->ground.preconditioner};
+    p->curvature = (struct curvature){p->cached.norms, p->cached.preconditioner};
     const struct layer *layer = &p->energy.particle->layer[0];
-    if (p->ground.gram != NULL && aim_create(&p->aim, p->ground.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
-        p->energy.aim = &p->aim; /* without memory for it the search is slower */
+    if (p->cached.gram != NULL &&
+        projection_create(&p->projection, p->cached.gram, layer, r->request->n, r->rows->x0, r->team) == 0)
+        p->energy.projection = &p->projection; /* without memory for it the search is slower */
     return BPCN_OK;
 }
 
 static void place_leave(struct search *s, struct place *p)
 {
-    aim_free(&p->aim);
-    prepared_leave(s->r->shard->prepared, &p->ground);
+    projection_free(&p->projection);
+    cache_release(s->r->shard->cache, &p->cached);
 }
 
 /* ---- schedules */
@@ -253,7 +251,7 @@ static struct schedule search_polishing(const struct read *r)
 static struct schedule search_annealing(const struct search *s)
 {
     struct schedule schedule = search_polishing(s->r);
-    schedule.steps = read_steps(s->r->model->options.activation);
+    schedule.steps = search_read_steps(s->r->model->options.activation);
     schedule.given = s->given;
     return schedule;
 }
@@ -261,7 +259,7 @@ static struct schedule search_annealing(const struct search *s)
 static struct schedule search_estimating(const struct search *s)
 {
     struct schedule schedule = search_polishing(s->r);
-    schedule.steps = noisy_steps();
+    schedule.steps = search_noisy_steps();
     schedule.estimate = 1;
     return schedule;
 }
@@ -294,13 +292,15 @@ static bpcn_status search_attempt(struct search *s, const struct place *p, const
     const struct model *m = r->model;
     if (rows == 0)
         return BPCN_OK;
-    start_top_down(m, p->energy.particle, first_leak(m->options.activation), r->rows->lane[0].work, s->points);
+    search_start_top_down(m, p->energy.particle, search_first_slope(m->options.activation), r->rows->lane[0].work,
+                          s->points);
     for (size_t i = 1; i < rows; i++)
         memcpy(s->points + i * m->code_dim, s->points, m->code_dim * sizeof *s->points);
-    bpcn_status status = infer(r->rows, &p->energy, &p->curvature, schedule, rows, s->subset, s->points, s->outcome);
+    bpcn_status status =
+        search_codes(r->rows, &p->energy, &p->curvature, schedule, rows, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
         size_t i = s->subset[at];
-        if (schedule->rival != NULL && (r->rows->extra[i] > s->given || r->rows->leak[i] > 0))
+        if (schedule->rival != NULL && (r->rows->extra[i] > s->given || r->rows->negative_slope[i] > 0))
             r->outcome[i].evaluations += s->outcome[at].evaluations; /* the search gave the row up */
         else
             search_keep_better(s, at, p->k, first);
@@ -319,16 +319,16 @@ static size_t search_flip_rows(struct search *s, const struct place *p, size_t r
     for (size_t at = 0; at < rows; at += n) {
         n = rows - at < most ? rows - at : most;
         for (size_t j = 0; j < n; j++)
-            open_code(r->model, r->codes + s->subset[at + j] * code, lane->codes + j * code);
+            search_open_code(r->model, r->codes + s->subset[at + j] * code, lane->codes + j * code);
         rows_evaluate(r->rows, &p->energy, 0, n, s->subset + at, lane->codes, energy, lane->work->grad, NULL);
         for (size_t j = 0; j < n; j++) {
             size_t i = s->subset[at + j];
             real *point = s->points + flipped * code;
             memcpy(point, r->codes + i * code, code * sizeof *point);
             r->outcome[i].evaluations++;
-            if (flip_code(r->model, p->energy.particle, p->curvature.norms, lane->fit + j * layers, r->rows->count[i],
-                          r->rows->extra[i], p->energy.weighing, lane->work->grad + j * code, point, lane->work->z,
-                          lane->work->error) > 0)
+            if (search_flip_code(r->model, p->energy.particle, p->curvature.norms, lane->fit + j * layers,
+                                 r->rows->count[i], r->rows->extra[i], p->energy.weighing, lane->work->grad + j * code,
+                                 point, lane->work->z, lane->work->error) > 0)
                 s->subset[flipped++] = i;
         }
     }
@@ -340,7 +340,7 @@ static bpcn_status search_flip(struct search *s, const struct place *p, size_t r
 {
     struct read *r = s->r;
     struct schedule schedule = search_annealing(s);
-    schedule.steps = flip_steps(r->model->options.activation);
+    schedule.steps = search_flip_steps(r->model->options.activation);
     bpcn_status status = BPCN_OK;
     size_t left = 0;
     for (size_t at = 0; at < rows; at++)
@@ -350,7 +350,8 @@ static bpcn_status search_flip(struct search *s, const struct place *p, size_t r
         size_t flipped = search_flip_rows(s, p, left);
         left = 0;
         if (flipped > 0)
-            status = infer(r->rows, &p->energy, &p->curvature, &schedule, flipped, s->subset, s->points, s->outcome);
+            status =
+                search_codes(r->rows, &p->energy, &p->curvature, &schedule, flipped, s->subset, s->points, s->outcome);
         for (size_t at = 0; status == BPCN_OK && at < flipped; at++) {
             size_t i = s->subset[at];
             double before = r->outcome[i].energy;
@@ -436,7 +437,7 @@ static bpcn_status search_polish(struct search *s, const struct energy *energy, 
         return BPCN_OK;
     for (size_t at = 0; at < rows; at++)
         memcpy(s->points + at * code, r->codes + s->subset[at] * code, code * sizeof *s->points);
-    bpcn_status status = infer(r->rows, energy, curvature, &schedule, rows, s->subset, s->points, s->outcome);
+    bpcn_status status = search_codes(r->rows, energy, curvature, &schedule, rows, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < rows; at++) {
         size_t i = s->subset[at];
         memcpy(r->codes + i * code, s->points + at * code, code * sizeof *s->points);
@@ -475,7 +476,7 @@ static bpcn_status search_other(struct search *s, size_t k)
     for (size_t i = 0; status == BPCN_OK && i < rows->n; i++)
         if (s->r->particle[i] == k) {
             rows->extra[i] = s->extra[i];
-            rows->leak[i] = 0;
+            rows->negative_slope[i] = 0;
             s->subset[won++] = i;
         }
     if (status == BPCN_OK)
@@ -510,7 +511,7 @@ static bpcn_status search_all(struct search *s)
     if (status != BPCN_OK)
         return status;
     memcpy(r->rows->extra, s->extra, r->request->n * sizeof *s->extra);
-    memset(r->rows->leak, 0, r->request->n * sizeof *r->rows->leak);
+    memset(r->rows->negative_slope, 0, r->request->n * sizeof *r->rows->negative_slope);
     size_t evaluations = answer_decide(r, &r->search_energy);
     for (size_t i = 0; i < r->request->n; i++)
         r->outcome[i].evaluations += evaluations;

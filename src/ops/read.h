@@ -3,8 +3,8 @@
 #ifndef BPCN_READ_H
 #define BPCN_READ_H
 
-#include "infer.h"
-#include "prepared.h"
+#include "search.h"
+#include "cache.h"
 #include "shard.h"
 
 /* What a read minimises; see bpcn_objective. */
@@ -22,22 +22,22 @@ struct read {
     const struct read_request *request;
     struct read_objective objective;
     struct rows *rows;
-    const struct weights **weights;        /* [particles]: NULL until a search needs them */
-    struct energy search_energy, density;  /* of the mixture: with the objective's weighing, and the density itself */
-    real *x;                               /* [n x dim]: the queries, with 0 for unknown entries that are not finite */
-    real *answers;                         /* [n x dim] or NULL: the request's */
-    real *codes;                           /* [n x code_dim] */
-    struct outcome *outcome;               /* [n]: energy and convergence of the codes; evaluations in all */
-    size_t *particle;                      /* [n]: which one answers */
-    unsigned char *decided;                /* [n]: no other particle has a share in the answer */
-    double *log_density;                   /* [n]: of the query and the code */
-    double *pattern;                       /* [n]: see struct evidence */
-    double *series;                        /* [lanes x dim]: residuals of one row */
-    double *share;                         /* [lanes x BATCH x particles]: responsibilities */
-    struct fit *fits;                      /* [particles x (layers + 1)]: of one row */
-    size_t *list;                          /* [n]: rows of one batch of work */
-    real *predictions;                     /* [particles x dim]: of one row */
-    real *blend, *before;                  /* [dim]: their weighted mean, and the answer of the round before */
+    const struct weights **weights;       /* [particles]: NULL until a search needs them */
+    struct energy search_energy, density; /* of the mixture: with the objective's weighing, and the density itself */
+    real *x;                              /* [n x dim]: the queries, with 0 for unknown entries that are not finite */
+    real *answers;                        /* [n x dim] or NULL: the request's */
+    real *codes;                          /* [n x code_dim] */
+    struct outcome *outcome;              /* [n]: energy and convergence of the codes; evaluations in all */
+    size_t *particle;                     /* [n]: which one answers */
+    unsigned char *decided;               /* [n]: no other particle has a share in the answer */
+    double *log_density;                  /* [n]: of the query and the code */
+    double *pattern;                      /* [n]: see struct evidence */
+    double *series;                       /* [lanes x dim]: residuals of one row */
+    double *share;                        /* [lanes x BATCH x particles]: responsibilities */
+    struct fit *fits;                     /* [particles x (layers + 1)]: of one row */
+    size_t *list;                         /* [n]: rows of one batch of work */
+    real *predictions;                    /* [particles x dim]: of one row */
+    real *blend, *before;                 /* [dim]: their weighted mean, and the answer of the round before */
 };
 
 /* As in struct shard_ops. */

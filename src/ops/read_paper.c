@@ -10,7 +10,7 @@
 
 #include "alloc.h"
 #include "random.h"
-#include "start.h"
+#include "search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void paper_draw_starts(struct read *r, size_t round, real *points, size_t
 {
     for (size_t i = 0; i < r->request->n; i++) {
         real *code = points + i * stride;
-        start_random(r->model, random_stream(STREAM_START, UINT64_MAX - i, round), code);
+        search_start_random(r->model, random_stream(STREAM_START, UINT64_MAX - i, round), code);
         for (size_t j = 0; r->request->starts != NULL && j < r->model->code_dim; j++)
             code[j] = (real)r->request->starts[i * r->model->code_dim + j];
     }
@@ -29,44 +29,44 @@ static void paper_draw_starts(struct read *r, size_t round, real *points, size_t
 
 struct paper_grams {
     size_t particles;
-    struct gram **gram; /* [particles] */
-    struct aim *aim;    /* [particles] */
+    struct gram **gram;            /* [particles] */
+    struct projection *projection; /* [particles] */
 };
 
 static void paper_grams_free(struct paper_grams *in)
 {
-    for (size_t k = 0; in->gram != NULL && in->aim != NULL && k < in->particles; k++) {
+    for (size_t k = 0; in->gram != NULL && in->projection != NULL && k < in->particles; k++) {
         gram_free(in->gram[k]);
-        aim_free(&in->aim[k]);
+        projection_free(&in->projection[k]);
     }
     free(in->gram);
-    free(in->aim);
+    free(in->projection);
 }
 
 /* G of every particle over the entries that the mask knows; NULL: all. */
 static bpcn_status paper_grams_create(struct paper_grams *in, const struct read *r, const unsigned char *mask)
 {
     size_t particles = r->model->options.particles;
-    *in =
-        (struct paper_grams){particles, alloc_zeroed(particles, sizeof *in->gram), alloc_zeroed(particles, sizeof *in->aim)};
-    if (in->gram == NULL || in->aim == NULL)
+    *in = (struct paper_grams){particles, alloc_zeroed(particles, sizeof *in->gram),
+                               alloc_zeroed(particles, sizeof *in->projection)};
+    if (in->gram == NULL || in->projection == NULL)
         return BPCN_NO_MEMORY;
     for (size_t k = 0; k < particles; k++) {
         in->gram[k] = gram_create(&r->model->particles[k].layer[0], mask, NULL, r->team);
-        if (in->gram[k] == NULL || gram_cut(in->gram[k]) != 0)
+        if (in->gram[k] == NULL || gram_pack(in->gram[k]) != 0)
             return BPCN_NO_MEMORY;
     }
     return BPCN_OK;
 }
 
 /* Aims at the rows as the search sees them; `open`: their unknown entries move. */
-static bpcn_status paper_grams_aim(struct paper_grams *in, const struct read *r, int open)
+static bpcn_status paper_grams_project(struct paper_grams *in, const struct read *r, int open)
 {
     for (size_t k = 0; k < in->particles; k++) {
         const struct layer *layer = &r->model->particles[k].layer[0];
-        aim_free(&in->aim[k]);
-        if (aim_create(&in->aim[k], in->gram[k], layer, r->request->n, r->rows->x0, r->team) != 0 ||
-            (open && aim_open(&in->aim[k], layer) != 0))
+        projection_free(&in->projection[k]);
+        if (projection_create(&in->projection[k], in->gram[k], layer, r->request->n, r->rows->x0, r->team) != 0 ||
+            (open && projection_open(&in->projection[k], layer) != 0))
             return BPCN_NO_MEMORY;
     }
     return BPCN_OK;
@@ -79,12 +79,12 @@ static bpcn_status paper_auto_rounds(struct read *r, struct paper_grams *inner, 
     const bpcn_options *o = &r->model->options;
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
     struct energy energy = r->search_energy;
-    energy.aim = inner->aim;
+    energy.projection = inner->projection;
     for (size_t round = 0; round < o->rounds; round++) {
         paper_draw_starts(r, round, r->codes, r->model->code_dim);
-        bpcn_status status = inner->aim != NULL ? paper_grams_aim(inner, r, 0) : BPCN_OK;
+        bpcn_status status = inner->projection != NULL ? paper_grams_project(inner, r, 0) : BPCN_OK;
         if (status == BPCN_OK)
-            status = infer_adam(r->rows, &energy, &how, r->codes, outcome, r->request->losses);
+            status = search_codes_adam(r->rows, &energy, &how, r->codes, outcome, r->request->losses);
         if (status != BPCN_OK)
             return status;
         for (size_t i = 0; i < r->request->n; i++) {
@@ -121,14 +121,15 @@ struct paper_joint {
     struct workspace *work; /* with x0's gradient */
     size_t open;            /* number of open entries */
     size_t *column;         /* [open]: which */
-    int through;            /* 1: G covers the known entries. 0: all entries are open, and the gradient of the known ones is set to 0 */
+    int through; /* 1: G covers the known entries. 0: all entries are open, and the gradient of the known ones is set to
+                    0 */
     real *codes, *grad, *grad_x0;
     const real *x0[BATCH];
     double count[BATCH], extra[BATCH];
 };
 
-static void paper_evaluate_batch(struct paper_joint *j, size_t n, const size_t *rows, const real *points, double *energy,
-                                 real *grad)
+static void paper_evaluate_batch(struct paper_joint *j, size_t n, const size_t *rows, const real *points,
+                                 double *energy, real *grad)
 {
     const struct model *model = j->reading->model;
     size_t code = model->code_dim, open = j->open, both = code + open;
@@ -138,7 +139,7 @@ static void paper_evaluate_batch(struct paper_joint *j, size_t n, const size_t *
         j->x0[i] = points + i * both + code;
         j->count[i] = (double)model->width[0];
     }
-    mixture_evaluate(&j->energy, &batch, j->work, energy, j->grad, j->grad_x0, NULL);
+    energy_evaluate_mixture(&j->energy, &batch, j->work, energy, j->grad, j->grad_x0, NULL);
     for (size_t i = 0; i < n; i++) {
         const unsigned char *known = j->reading->request->known + rows[i] * open;
         memcpy(grad + i * both, j->grad + i * code, code * sizeof *grad);
@@ -163,7 +164,7 @@ static bpcn_status paper_minimize(struct read *r, struct paper_joint *j, real *p
 {
     const bpcn_options *o = &r->model->options;
     size_t code = r->model->code_dim, dim = r->model->width[0], both = code + j->open;
-    struct objective objective = {.context = j, .dim = both, .evaluate = paper_evaluate, .enter = first_stage};
+    struct objective objective = {.context = j, .dim = both, .evaluate = paper_evaluate, .enter = adam_first_stage};
     struct adam_options how = {o->adam_rate, o->adam_stop, o->rounds * o->adam_steps};
     paper_draw_starts(r, 0, points, both);
     for (size_t i = 0; i < r->request->n; i++)
@@ -186,7 +187,7 @@ static bpcn_status paper_minimize(struct read *r, struct paper_joint *j, real *p
 static int paper_choose_open(struct paper_joint *j, const struct masks *masks)
 {
     const struct model *model = j->reading->model;
-    size_t dim = model->width[0], known = masks->mask != NULL ? known_entries(dim, masks->mask) : dim;
+    size_t dim = model->width[0], known = masks->mask != NULL ? masks_count_known(dim, masks->mask) : dim;
     j->through = masks->same && known < dim && j->reading->request->n > 1 && model->options.layers > 0 &&
                  gram_pays_batch(model->width[1], known);
     j->column = alloc_zeroed(dim, sizeof *j->column);
@@ -227,8 +228,8 @@ static bpcn_status paper_hetero(struct read *r)
     if (status == BPCN_OK && j->through)
         status = paper_grams_create(&inner, r, masks.mask);
     if (status == BPCN_OK && j->through)
-        status = paper_grams_aim(&inner, r, 1);
-    j->energy.aim = inner.aim;
+        status = paper_grams_project(&inner, r, 1);
+    j->energy.projection = inner.projection;
     if (status == BPCN_OK)
         status = paper_descend(r, j);
     paper_grams_free(&inner);

@@ -32,8 +32,8 @@ static void shard_apply(struct writer *w, const struct change *change)
     case CHANGE_NOTE:
         return;
     }
-    if (w->prepared != NULL)
-        prepared_drop(w->prepared, w->model);
+    if (w->cache != NULL)
+        cache_reset(w->cache, w->model);
 }
 
 /* ---- sampling */
@@ -53,7 +53,8 @@ static void sampler_add_noise(const struct model *model, size_t l, uint64_t stre
     *drawn += model->width[l];
 }
 
-/* Draws a particle by its weight, then x_L ~ N(mu, sx^2 I) and x_l ~ N(f(x_{l+1}) M_l, sx^2 I) down to the observation. */
+/* Draws a particle by its weight, then x_L ~ N(mu, sx^2 I) and x_l ~ N(f(x_{l+1}) M_l, sx^2 I) down to the observation.
+ */
 static void sampler_draw(const struct model *model, uint64_t stream, struct sampler *s, real *out)
 {
     size_t top = model->options.layers, last = model->options.particles - 1, n = 0;
@@ -113,10 +114,10 @@ const struct shard_ops bpcn_shard_ops_f32 = {
 #else
 const struct shard_ops bpcn_shard_ops_f64 = {
 #endif
-    .cache_create = prepared_create,
-    .cache_free = prepared_free,
-    .cache_reset = prepared_drop,
-    .cache_bytes = prepared_bytes,
+    .cache_create = cache_create,
+    .cache_free = cache_free,
+    .cache_reset = cache_reset,
+    .cache_bytes = cache_bytes,
     .writer_create = writer_create,
     .writer_free = writer_free,
     .writer_attach = writer_attach,
@@ -130,5 +131,5 @@ const struct shard_ops bpcn_shard_ops_f64 = {
     .sample = shard_sample,
     .get_mean = shard_get_mean,
     .set_mean = shard_set_mean,
-    .refresh_root = layer_refresh,
+    .refresh_root = update_refresh_root,
 };

@@ -9,15 +9,15 @@
 #define BPCN_SHARD_H
 
 #include "change.h"
-#include "masks.h"
+#include "network.h"
 #include "threads.h"
 
-struct prepared;
+struct cache;
 
 /* A mixture of particles that saw the same rows, and the cache of what reads derive from its parameters (or NULL). */
 struct shard {
     struct model *model;
-    struct prepared *prepared;
+    struct cache *cache;
 };
 
 /* A read, or an inference of codes. */
@@ -58,11 +58,11 @@ struct shortlist_request {
 };
 
 struct shard_ops {
-    struct prepared *(*cache_create)(const struct model *model); /* NULL: out of memory */
-    void (*cache_free)(struct prepared *prepared);
+    struct cache *(*cache_create)(const struct model *model); /* NULL: out of memory */
+    void (*cache_free)(struct cache *cache);
     /* The parameters changed, or are those of another model of the same shape. */
-    void (*cache_reset)(struct prepared *prepared, const struct model *model);
-    size_t (*cache_bytes)(struct prepared *prepared);
+    void (*cache_reset)(struct cache *cache, const struct model *model);
+    size_t (*cache_bytes)(struct cache *cache);
 
     /* A writer finds and applies changes. With `replaying` it updates what only inference needs when it is freed, not
        after each change. NULL: out of memory. */

@@ -29,7 +29,7 @@ static const double shortlist_tolerance = 1e-4;
 /* Of one row at a time, in the particle of greatest weight. */
 struct solver {
     const struct layer *layer;
-    struct screen screen;
+    struct cached_ridge screen;
     size_t above, below;
     int steps;
     double *b, *z, *r, *p, *q; /* [above] each */
@@ -135,7 +135,7 @@ bpcn_status shortlist_residuals(const struct shard *shard, const struct shortlis
     for (size_t i = 0; status == BPCN_OK && r->subset && i < count; i++)
         memcpy(picked + i * dim, (const real *)r->rows + r->subset[i] * dim, dim * sizeof *picked);
     if (status == BPCN_OK && above > 0) {
-        status = prepared_screen(shard->prepared, k, r->masks, shortlist_ridge, &s.screen);
+        status = cache_acquire_ridge(shard->cache, k, r->masks, shortlist_ridge, &s.screen);
         if (status == BPCN_OK)
             matmul(NULL, &s.screen.up, count, x, products);
     }
@@ -146,7 +146,7 @@ bpcn_status shortlist_residuals(const struct shard *shard, const struct shortlis
                                      : shortlist_from_top(m, k, x + i * dim, known);
     }
     if (above > 0)
-        prepared_screened(shard->prepared, &s.screen);
+        cache_release_ridge(shard->cache, &s.screen);
     free(s.b);
     free(s.real_p);
     free(picked);

@@ -2,7 +2,7 @@
 #ifndef BPCN_SHORTLIST_H
 #define BPCN_SHORTLIST_H
 
-#include "prepared.h"
+#include "cache.h"
 #include "shard.h"
 
 bpcn_status shortlist_residuals(const struct shard *shard, const struct shortlist_request *request);

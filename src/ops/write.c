@@ -19,7 +19,7 @@
 #include "alloc.h"
 #include "familiarity.h"
 #include "random.h"
-#include "start.h"
+#include "search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,14 +38,14 @@ static void writer_refresh(struct writer *w)
 {
     for (size_t k = 0; w->stale && k < w->model->options.particles; k++)
         for (size_t l = 0; l < w->model->options.layers; l++)
-            layer_refresh(&w->model->particles[k].layer[l]);
+            update_refresh_root(&w->model->particles[k].layer[l]);
     w->stale = 0;
 }
 
-/* Frees the aim of particle k, and its own G. */
+/* Frees the projection of particle k, and its own G. */
 static void writer_clear_aim(struct writer *w, size_t k)
 {
-    aim_free(&w->aims[k]);
+    projection_free(&w->projections[k]);
     gram_free(w->grams[k]);
     w->grams[k] = NULL;
 }
@@ -55,7 +55,7 @@ void writer_free(struct writer *w)
     if (w == NULL)
         return;
     writer_refresh(w);
-    for (size_t k = 0; w->aims != NULL && w->grams != NULL && k < w->model->options.particles; k++)
+    for (size_t k = 0; w->projections != NULL && w->grams != NULL && k < w->model->options.particles; k++)
         writer_clear_aim(w, k);
     rows_free(w->rows);
     update_free(w->update);
@@ -65,7 +65,7 @@ void writer_free(struct writer *w)
     free(w->outcomes);
     free(w->leverage);
     free(w->sources);
-    free(w->aims);
+    free(w->projections);
     free(w->grams);
     free(w);
 }
@@ -84,7 +84,7 @@ struct writer *writer_create(const struct shard *shard, struct team *team, int r
 void writer_attach(struct writer *w, const struct shard *shard)
 {
     w->model = shard->model;
-    w->prepared = shard->prepared;
+    w->cache = shard->cache;
 }
 
 static bpcn_status writer_reserve_row(struct writer *w)
@@ -97,9 +97,9 @@ static bpcn_status writer_reserve_row(struct writer *w)
     w->outcomes = alloc_zeroed(particles, sizeof *w->outcomes);
     w->leverage = alloc_zeroed(particles, 3 * sizeof *w->leverage);
     w->sources = alloc_zeroed(particles, sizeof *w->sources);
-    w->aims = alloc_zeroed(particles, sizeof *w->aims);
+    w->projections = alloc_zeroed(particles, sizeof *w->projections);
     w->grams = alloc_zeroed(particles, sizeof *w->grams);
-    if (!w->rows || !w->codes || !w->outcomes || !w->leverage || !w->sources || !w->aims || !w->grams ||
+    if (!w->rows || !w->codes || !w->outcomes || !w->leverage || !w->sources || !w->projections || !w->grams ||
         (w->norms.mean == NULL && norms_create(&w->norms, w->model) != 0))
         return BPCN_NO_MEMORY;
     w->log_weights = w->leverage + particles;
@@ -133,12 +133,12 @@ static void writer_set_row(struct writer *w, const real *x, const unsigned char 
     size_t dim = w->model->width[0];
     w->rows->x0[0] = x;
     w->rows->known[0] = known;
-    w->rows->count[0] = (double)(known != NULL ? known_entries(dim, known) : dim);
+    w->rows->count[0] = (double)(known != NULL ? masks_count_known(dim, known) : dim);
 }
 
 static struct energy writer_density(const struct writer *w, size_t k)
 {
-    return (struct energy){.model = w->model, .particle = &w->model->particles[k], .weighing = &the_density};
+    return (struct energy){.model = w->model, .particle = &w->model->particles[k], .weighing = &weighing_density};
 }
 
 /* ---- write: the code of the row in one particle */
@@ -155,12 +155,13 @@ static double write_residual(struct writer *w, const struct energy *energy, cons
 static bpcn_status write_descend(struct writer *w, const struct energy *energy, double unit, size_t first, real *code,
                                  struct outcome *outcome)
 {
-    struct steps steps = write_steps(w->model->options.activation);
-    struct schedule schedule = {
-        .steps = {steps.count - first, steps.step + first}, .last = {0, density_tolerance(w->model)}, .unit = &unit};
+    struct steps steps = search_write_steps(w->model->options.activation);
+    struct schedule schedule = {.steps = {steps.count - first, steps.step + first},
+                                .last = {0, search_density_tolerance(w->model)},
+                                .unit = &unit};
     size_t before = outcome->evaluations;
     bpcn_status status =
-        infer(w->rows, energy, &(struct curvature){&w->norms, NULL}, &schedule, 1, &only_row, code, outcome);
+        search_codes(w->rows, energy, &(struct curvature){&w->norms, NULL}, &schedule, 1, &only_row, code, outcome);
     outcome->evaluations += before;
     return status;
 }
@@ -170,16 +171,16 @@ static bpcn_status write_adam(struct writer *w, const struct energy *energy, siz
                               struct outcome *outcome)
 {
     const bpcn_options *o = &w->model->options;
-    w->rows->extra[0] = w->rows->leak[0] = 0;
-    start_random(w->model, random_stream(STREAM_START, w->model->writes, k), code);
+    w->rows->extra[0] = w->rows->negative_slope[0] = 0;
+    search_start_random(w->model, random_stream(STREAM_START, w->model->writes, k), code);
     for (size_t j = 0; starts != NULL && j < w->model->code_dim; j++)
         code[j] = (real)starts[j];
     struct adam_options how = {o->adam_rate, o->adam_stop, o->adam_steps};
-    return infer_adam(w->rows, energy, &how, code, outcome, NULL);
+    return search_codes_adam(w->rows, energy, &how, code, outcome, NULL);
 }
 
-/* Makes the aim of the row through the particle's G, or through a G of its own over the entries that it knows, which
-   costs less than the search then saves. -1 when out of memory. */
+/* Makes the projection of the row through the particle's G, or through a G of its own over the entries that it knows,
+   which costs less than the search then saves. -1 when out of memory. */
 static int write_take_aim(struct writer *w, size_t k, const struct gram *all)
 {
     const struct layer *layer = &w->model->particles[k].layer[0];
@@ -187,7 +188,7 @@ static int write_take_aim(struct writer *w, size_t k, const struct gram *all)
     if (known != NULL)
         w->grams[k] = gram_create(layer, known, all, w->team);
     const struct gram *own = known != NULL ? w->grams[k] : all;
-    return own != NULL ? aim_create(&w->aims[k], own, layer, 1, w->rows->x0, w->team) : -1;
+    return own != NULL ? projection_create(&w->projections[k], own, layer, 1, w->rows->x0, w->team) : -1;
 }
 
 /* Evaluates the code that was found through G once more without it. If the energies differ by more than rounding, G
@@ -198,10 +199,10 @@ static int write_confirm_gram(struct writer *w, size_t k, const real *code, stru
     double through_gram = outcome->energy;
     write_residual(w, &direct, code, outcome);
     rows_keep(w->rows, 0, 0, 0);
-    if (fabs(through_gram - outcome->energy) <= density_tolerance(w->model) + 1e-6 * fabs(outcome->energy))
+    if (fabs(through_gram - outcome->energy) <= search_density_tolerance(w->model) + 1e-6 * fabs(outcome->energy))
         return 1;
     writer_clear_aim(w, k);
-    prepared_refuse_gram(w->prepared, k);
+    cache_discard_gram(w->cache, k);
     return 0;
 }
 
@@ -214,24 +215,24 @@ static bpcn_status write_infer(struct writer *w, size_t k, const struct gram *gr
     struct energy energy = writer_density(w, k);
     double unit = 1;
     bpcn_status status;
-    energy.aim = gram != NULL ? &w->aims[k] : NULL;
+    energy.projection = gram != NULL ? &w->projections[k] : NULL;
     if (adam) {
         status = write_adam(w, &energy, k, starts, code, outcome);
     } else {
         norms_compute(w->model, energy.particle, gram, &w->norms);
         w->rows->extra[0] = 0;
-        w->rows->leak[0] = first_leak(w->model->options.activation);
-        start_top_down(w->model, energy.particle, w->rows->leak[0], w->rows->lane[0].work, code);
+        w->rows->negative_slope[0] = search_first_slope(w->model->options.activation);
+        search_start_top_down(w->model, energy.particle, w->rows->negative_slope[0], w->rows->lane[0].work, code);
         outcome->evaluations = 0;
         unit = write_residual(w, &energy, code, outcome);
         status = write_descend(w, &energy, unit, 0, code, outcome);
     }
     if (status != BPCN_OK || gram == NULL || write_confirm_gram(w, k, code, outcome))
         return status;
-    energy.aim = NULL;
+    energy.projection = NULL;
     if (adam)
         return write_adam(w, &energy, k, starts, code, outcome);
-    return write_descend(w, &energy, unit, write_steps(w->model->options.activation).count - 1, code, outcome);
+    return write_descend(w, &energy, unit, search_write_steps(w->model->options.activation).count - 1, code, outcome);
 }
 
 /* ---- write: all particles */
@@ -242,7 +243,7 @@ static bpcn_status write_infer_all(struct writer *w, const double *starts)
     size_t code = w->model->code_dim;
     for (size_t k = 0; k < w->model->options.particles; k++) {
         writer_clear_aim(w, k);
-        const struct gram *gram = w->prepared != NULL ? prepared_gram(w->prepared, k, w->team) : NULL;
+        const struct gram *gram = w->cache != NULL ? cache_gram(w->cache, k, w->team) : NULL;
         if (gram != NULL && write_take_aim(w, k, gram) != 0)
             return BPCN_NO_MEMORY;
         bpcn_status status =
@@ -265,11 +266,11 @@ static struct judgement write_judge(const struct writer *w, size_t k)
                                 .power = rows_power(w->rows, 0),
                                 .variance = noise_variance(w->model, 0) + w->leverage[k],
                                 .known = w->rows->count[0],
-                                .sensory = the_density.sensory,
-                                .written = w->prepared != NULL ? prepared_share_written(w->prepared) : 0};
+                                .sensory = weighing_density.sensory,
+                                .written = w->cache != NULL ? cache_share_written(w->cache) : 0};
     evidence.whole = w->rows->count[0] == (double)w->model->width[0];
     if (familiarity_needs_faded(w->model, evidence.variance))
-        evidence.faded = faded_leverage(w->rows, &w->model->particles[k], w->codes + k * w->model->code_dim);
+        evidence.faded = search_faded_leverage(w->rows, &w->model->particles[k], w->codes + k * w->model->code_dim);
     if (w->model->writes == 0)
         return (struct judgement){0, BPCN_NEW};
     return familiarity_judge(w->model, &evidence);
@@ -309,7 +310,7 @@ bpcn_status write_find(struct writer *w, const void *x, const unsigned char *kno
     *row = write_report(w);
     *change = (struct change){
         .kind = CHANGE_WRITE, .rows = 1, .x = x, .known = known, .codes = w->codes, .log_weights = w->log_weights};
-    return normalize_log_weights(w->model->options.particles, w->log_weights) == 0 ? BPCN_OK : BPCN_NUMERIC;
+    return model_normalize_weights(w->model->options.particles, w->log_weights) == 0 ? BPCN_OK : BPCN_NUMERIC;
 }
 
 void write_apply(struct writer *w, const struct change *change)
@@ -317,11 +318,11 @@ void write_apply(struct writer *w, const struct change *change)
     struct model *m = w->model;
     const real *x = change->x, *codes = change->codes;
     for (size_t k = 0; k < m->options.particles; k++) {
-        struct following following = {NULL, NULL};
-        if (w->prepared != NULL && w->aims[k].b != NULL)
-            following = (struct following){prepared_gram(w->prepared, k, w->team), &w->aims[k]};
+        struct gram_update following = {NULL, NULL};
+        if (w->cache != NULL && w->projections[k].b != NULL)
+            following = (struct gram_update){cache_gram(w->cache, k, w->team), &w->projections[k]};
         for (size_t i = 0; i < change->rows; i++)
-            particle_update(m, &m->particles[k], x + i * m->width[0], change->known,
+            update_particle(m, &m->particles[k], x + i * m->width[0], change->known,
                             codes + (k * change->rows + i) * m->code_dim, 1, !w->replaying, following, w->update);
         m->log_weights[k] = change->log_weights[k];
     }
@@ -329,8 +330,8 @@ void write_apply(struct writer *w, const struct change *change)
         model_resample(m, w->sources);
     m->writes += change->rows;
     w->stale |= w->replaying;
-    if (w->prepared != NULL)
-        prepared_followed(w->prepared, m->options.resample ? w->sources : NULL);
+    if (w->cache != NULL)
+        cache_keep_grams(w->cache, m->options.resample ? w->sources : NULL);
 }
 
 /* ---- delete */
@@ -342,21 +343,22 @@ static bpcn_status delete_find_code(struct writer *w, size_t k)
     struct outcome *outcome = &w->outcomes[k];
     struct energy energy = writer_density(w, k);
     struct curvature curvature = {&w->norms, NULL};
-    struct schedule inferred = {.steps = read_steps(m->options.activation), .last = {0, density_tolerance(m)}};
+    struct schedule inferred = {.steps = search_read_steps(m->options.activation),
+                                .last = {0, search_density_tolerance(m)}};
     struct schedule expected = {.last = {DELETE_ITERATIONS, 1e-9}};
     real *code = w->codes + k * m->code_dim;
     norms_compute(m, energy.particle, NULL, &w->norms);
-    start_top_down(m, energy.particle, first_leak(m->options.activation), w->rows->lane[0].work, code);
-    bpcn_status status = infer(w->rows, &energy, &curvature, &inferred, 1, &only_row, code, outcome);
+    search_start_top_down(m, energy.particle, search_first_slope(m->options.activation), w->rows->lane[0].work, code);
+    bpcn_status status = search_codes(w->rows, &energy, &curvature, &inferred, 1, &only_row, code, outcome);
     energy.expected = 1;
     if (status == BPCN_OK)
-        status = infer(w->rows, &energy, &curvature, &expected, 1, &only_row, code, outcome);
+        status = search_codes(w->rows, &energy, &curvature, &expected, 1, &only_row, code, outcome);
     if (status != BPCN_OK)
         return status;
     if (!isfinite(outcome->energy))
         return BPCN_NUMERIC;
     double most = delete_deviations * delete_deviations * noise_variance(m, 0) * (double)m->width[0];
-    int holds = fit_of(w->rows, 0)->squares <= most && particle_holds(m, energy.particle, code, w->update);
+    int holds = fit_of(w->rows, 0)->squares <= most && update_can_revert(m, energy.particle, code, w->update);
     return holds ? BPCN_OK : BPCN_REFUSED;
 }
 
@@ -377,16 +379,16 @@ void delete_apply(struct writer *w, const struct change *change)
     struct model *m = w->model;
     size_t particles = m->options.particles;
     writer_set_row(w, change->x, NULL);
-    w->rows->extra[0] = w->rows->leak[0] = 0;
+    w->rows->extra[0] = w->rows->negative_slope[0] = 0;
     for (size_t k = 0; k < particles; k++) {
         const real *code = (const real *)change->codes + k * m->code_dim;
         struct energy energy = writer_density(w, k);
         double evidence; /* that the row gave the particle's weight, which it now loses */
-        particle_update(m, &m->particles[k], change->x, NULL, code, -1, 1, (struct following){NULL, NULL}, w->update);
+        update_particle(m, &m->particles[k], change->x, NULL, code, -1, 1, (struct gram_update){NULL, NULL}, w->update);
         rows_evaluate(w->rows, &energy, 0, 1, &only_row, code, &evidence, NULL, NULL);
         w->log_weights[k] = m->log_weights[k] + evidence;
     }
-    if (normalize_log_weights(particles, w->log_weights) == 0)
+    if (model_normalize_weights(particles, w->log_weights) == 0)
         memcpy(m->log_weights, w->log_weights, particles * sizeof *w->log_weights);
     m->deletes++;
 }

@@ -2,29 +2,29 @@
 #ifndef BPCN_WRITE_H
 #define BPCN_WRITE_H
 
-#include "infer.h"
-#include "prepared.h"
+#include "search.h"
+#include "cache.h"
 #include "shard.h"
 #include "update.h"
 
 /* What finding and applying changes needs: the row at hand, its code in every particle, and buffers. */
 struct writer {
     struct model *model;
-    struct prepared *prepared; /* or NULL */
+    struct cache *cache; /* or NULL */
     struct team *team;
-    int replaying, stale;     /* stale: root_real of the layers is behind */
-    struct rows *rows;        /* the one row */
-    struct update *update;    /* NULL until writer_reserve for rows */
-    double *scratch;          /* of forget or discount; NULL until writer_reserve for them */
-    struct norms norms;       /* of the particle at hand */
-    real *codes;              /* [particles x code_dim]: found */
-    struct outcome *outcomes; /* [particles] */
-    double *leverage;         /* [particles]: z U z' of the sensory layer */
-    double *squares;          /* [particles]: |e|^2 of the sensory layer */
-    double *log_weights;      /* [particles]: after the change that was found */
-    size_t *sources;          /* [particles]: see model_resample */
-    struct aim *aims;         /* [particles]: of the row, through G over what it knows; b NULL: none */
-    struct gram **grams;      /* [particles]: that G, of a row with holes; NULL: it is the one that the update follows */
+    int replaying, stale;           /* stale: root_real of the layers is behind */
+    struct rows *rows;              /* the one row */
+    struct update *update;          /* NULL until writer_reserve for rows */
+    double *scratch;                /* of forget or discount; NULL until writer_reserve for them */
+    struct norms norms;             /* of the particle at hand */
+    real *codes;                    /* [particles x code_dim]: found */
+    struct outcome *outcomes;       /* [particles] */
+    double *leverage;               /* [particles]: z U z' of the sensory layer */
+    double *squares;                /* [particles]: |e|^2 of the sensory layer */
+    double *log_weights;            /* [particles]: after the change that was found */
+    size_t *sources;                /* [particles]: see model_resample */
+    struct projection *projections; /* [particles]: of the row, through G over what it knows; b NULL: none */
+    struct gram **grams; /* [particles]: that G, of a row with holes; NULL: it is the one that the update follows */
 };
 
 /* As in struct shard_ops. */

@@ -17,8 +17,7 @@ int contents_create(struct contents *c, const bpcn_options *options)
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || novelty_history_create(&c->surprises, options->surprises) != 0 ||
-        names_create(&c->names, options) != 0 ||
-        table_views_create(&c->views, options) != 0)
+        names_create(&c->names, options) != 0 || table_views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     return 0;
@@ -95,7 +94,7 @@ bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
     if (contents_find_next(c, k, begin) == 0)
         return BPCN_OK;
     return bpcn_fail(BPCN_FULL, "the memory is full: its %zu shards have their %zu rows each", c->count,
-                c->options.shard_rows);
+                     c->options.shard_rows);
 }
 
 void contents_begin(struct contents *c, size_t k, struct model *model)
@@ -204,10 +203,9 @@ int contents_keep_note(struct contents *c, const void *note, size_t bytes)
 
 /* ---- writers */
 
-int writers_create(struct writers *e, struct contents *contents, struct prepared **prepared, struct team *team,
-                   int replaying)
+int writers_create(struct writers *e, struct contents *contents, struct cache **cache, struct team *team, int replaying)
 {
-    *e = (struct writers){.contents = contents, .prepared = prepared, .team = team, .replaying = replaying};
+    *e = (struct writers){.contents = contents, .cache = cache, .team = team, .replaying = replaying};
     e->core = shard_ops_for(contents->shard[0]);
     e->editor = alloc_zeroed(contents->options.shards, sizeof *e->editor);
     return e->editor != NULL ? 0 : -1;
@@ -216,7 +214,7 @@ int writers_create(struct writers *e, struct contents *contents, struct prepared
 static void writers_drop_fresh(struct writers *e)
 {
     e->core->writer_free(e->first);
-    e->core->cache_free(e->fresh.prepared);
+    e->core->cache_free(e->fresh.cache);
     model_free(e->fresh.model);
     e->first = NULL;
     e->fresh = (struct shard){NULL, NULL};
@@ -233,7 +231,7 @@ void writers_free(struct writers *e)
 
 static struct shard writers_shard(const struct writers *e, size_t k)
 {
-    return (struct shard){e->contents->shard[k], e->prepared ? e->prepared[k] : NULL};
+    return (struct shard){e->contents->shard[k], e->cache ? e->cache[k] : NULL};
 }
 
 /* Makes the empty shard that is to be number k. */
@@ -243,9 +241,9 @@ static struct writer *writers_fresh(struct writers *e, size_t k)
     writers_drop_fresh(e);
     e->next = k;
     e->fresh.model = shard_prior(&options);
-    if (e->fresh.model != NULL && e->prepared != NULL)
-        e->fresh.prepared = e->core->cache_create(e->fresh.model);
-    if (e->fresh.model != NULL && (e->prepared == NULL || e->fresh.prepared != NULL))
+    if (e->fresh.model != NULL && e->cache != NULL)
+        e->fresh.cache = e->core->cache_create(e->fresh.model);
+    if (e->fresh.model != NULL && (e->cache == NULL || e->fresh.cache != NULL))
         e->first = e->core->writer_create(&e->fresh, e->team, e->replaying);
     if (e->first == NULL)
         writers_drop_fresh(e);
@@ -272,7 +270,8 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
 {
     struct shard first = writers_shard(e, 0);
     bpcn_status status = BPCN_OK;
-    for (size_t part = 0; !is_of_all_shards(change) && status == BPCN_OK && part < contents_parts(e->contents); part++) {
+    for (size_t part = 0; !is_of_all_shards(change) && status == BPCN_OK && part < contents_parts(e->contents);
+         part++) {
         struct writer *editor = writers_of(e, contents_part(e->contents, change, part).shard, change->begin);
         status = editor != NULL ? e->core->writer_reserve(editor, change->kind) : BPCN_NO_MEMORY;
     }
@@ -293,9 +292,9 @@ static void writers_begin(struct writers *e, size_t k)
 {
     e->core->writer_free(e->editor[k]);
     contents_begin(e->contents, k, e->fresh.model);
-    if (e->prepared != NULL) {
-        e->core->cache_free(e->prepared[k]);
-        e->prepared[k] = e->fresh.prepared;
+    if (e->cache != NULL) {
+        e->core->cache_free(e->cache[k]);
+        e->cache[k] = e->fresh.cache;
     }
     e->editor[k] = e->first;
     e->fresh = (struct shard){NULL, NULL};

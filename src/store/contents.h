@@ -20,9 +20,9 @@ struct contents {
     uint64_t *rows;                    /* [options.shards]: written to each since it was begun */
     uint64_t *begun;                   /* [options.shards]: rows written to the memory before that: its age */
     uint64_t writes, forgets, deletes; /* of the memory */
-    struct novelty_history surprises;        /* of the latest rows */
+    struct novelty_history surprises;  /* of the latest rows */
     struct names names;                /* of the latest rows that have one */
-    struct table_views views;                /* or none */
+    struct table_views views;          /* or none */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };
@@ -68,7 +68,7 @@ int contents_keep_note(struct contents *contents, const void *note, size_t bytes
 
 struct writers {
     struct contents *contents;
-    struct prepared **prepared; /* [options.shards], kept in step with the shards; NULL: nothing is prepared */
+    struct cache **cache; /* [options.shards], kept in step with the shards; NULL: nothing is prepared */
     struct team *team;
     int replaying; /* see struct shard_ops */
     const struct shard_ops *core;
@@ -80,7 +80,7 @@ struct writers {
 };
 
 /* -1 when out of memory; writers_free in any case. */
-int writers_create(struct writers *e, struct contents *contents, struct prepared **prepared, struct team *team,
+int writers_create(struct writers *e, struct contents *contents, struct cache **cache, struct team *team,
                    int replaying);
 void writers_free(struct writers *e);
 

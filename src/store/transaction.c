@@ -11,39 +11,39 @@ bpcn_status out_of_memory(void)
     return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
 }
 
-static void unprepare(const struct contents *contents, struct prepared **prepared)
+static void caches_free(const struct contents *contents, struct cache **cache)
 {
-    for (size_t k = 0; prepared != NULL && k < contents->options.shards; k++)
-        shard_ops_for(contents->shard[0])->cache_free(prepared[k]);
-    free(prepared);
+    for (size_t k = 0; cache != NULL && k < contents->options.shards; k++)
+        shard_ops_for(contents->shard[0])->cache_free(cache[k]);
+    free(cache);
 }
 
 /* NULL when out of memory. */
-static struct prepared **prepare(const struct contents *contents)
+static struct cache **prepare(const struct contents *contents)
 {
-    struct prepared **prepared = alloc_zeroed(contents->options.shards, sizeof(struct prepared *));
-    for (size_t k = 0; prepared != NULL && k < contents->count; k++) {
-        prepared[k] = shard_ops_for(contents->shard[k])->cache_create(contents->shard[k]);
-        if (prepared[k] == NULL) {
-            unprepare(contents, prepared);
+    struct cache **cache = alloc_zeroed(contents->options.shards, sizeof(struct cache *));
+    for (size_t k = 0; cache != NULL && k < contents->count; k++) {
+        cache[k] = shard_ops_for(contents->shard[k])->cache_create(contents->shard[k]);
+        if (cache[k] == NULL) {
+            caches_free(contents, cache);
             return NULL;
         }
     }
-    return prepared;
+    return cache;
 }
 
 bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_memory **memory)
 {
     bpcn_memory *m = alloc_zeroed(1, sizeof *m);
-    struct prepared **prepared = prepare(contents);
-    if (m == NULL || prepared == NULL) {
+    struct cache **cache = prepare(contents);
+    if (m == NULL || cache == NULL) {
         free(m);
-        unprepare(contents, prepared);
+        caches_free(contents, cache);
         store_abandon(store);
         contents_free(contents);
         return out_of_memory();
     }
-    *m = (bpcn_memory){*contents, prepared, contents->options.threads, store};
+    *m = (bpcn_memory){*contents, cache, contents->options.threads, store};
     *memory = m;
     return BPCN_OK;
 }
@@ -58,7 +58,7 @@ bpcn_status bpcn_memory_close(bpcn_memory *memory)
     if (memory == NULL)
         return BPCN_OK;
     bpcn_status status = store_close(memory->store);
-    unprepare(&memory->contents, memory->prepared);
+    caches_free(&memory->contents, memory->cache);
     contents_free(&memory->contents);
     free(memory);
     return status;
@@ -71,7 +71,7 @@ bpcn_status transaction_begin(struct transaction *e, bpcn_memory *memory, enum c
         return status;
     e->memory = memory;
     e->team = threads_borrow(memory->threads);
-    if (writers_create(&e->writers, &memory->contents, memory->prepared, e->team, 0) == 0)
+    if (writers_create(&e->writers, &memory->contents, memory->cache, e->team, 0) == 0)
         return BPCN_OK;
     writers_free(&e->writers);
     threads_return(e->team);
@@ -107,11 +107,11 @@ static void prepare_again(bpcn_memory *m)
     const struct shard_ops *core = shard_ops_for(m->contents.shard[0]);
     for (size_t k = 0; k < m->contents.options.shards; k++) {
         if (k < m->contents.count) {
-            core->cache_reset(m->prepared[k], m->contents.shard[k]);
+            core->cache_reset(m->cache[k], m->contents.shard[k]);
             continue;
         }
-        core->cache_free(m->prepared[k]);
-        m->prepared[k] = NULL;
+        core->cache_free(m->cache[k]);
+        m->cache[k] = NULL;
     }
 }
 

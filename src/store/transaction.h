@@ -8,9 +8,9 @@
 
 struct bpcn_memory {
     struct contents contents;
-    struct prepared **prepared; /* [options.shards], of the shards that have begun, for readers */
-    int threads;                /* of a call, see threads_borrow */
-    struct store *store;        /* the file that the memory lives in, or NULL */
+    struct cache **cache; /* [options.shards], of the shards that have begun, for readers */
+    int threads;          /* of a call, see threads_borrow */
+    struct store *store;  /* the file that the memory lives in, or NULL */
 };
 
 /* A new handle that owns contents and store; both are gone after a failure. */
@@ -19,7 +19,7 @@ bpcn_status handle_create(struct contents *contents, struct store *store, bpcn_m
 /* Shard k, which has begun. */
 static inline struct shard shard_of(const bpcn_memory *memory, size_t k)
 {
-    return (struct shard){memory->contents.shard[k], memory->prepared[k]};
+    return (struct shard){memory->contents.shard[k], memory->cache[k]};
 }
 
 /* The shape that all shards have. */

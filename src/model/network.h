@@ -3,10 +3,12 @@
  * weights. Arrays whose element type is `real` (float or double by the memory's precision) are
  * void pointers here; the files compiled per precision give them their type.
  */
-#ifndef BPCN_MODEL_H
-#define BPCN_MODEL_H
+#ifndef BPCN_NETWORK_H
+#define BPCN_NETWORK_H
 
 #include "bayespcn.h"
+
+#include <stddef.h>
 
 /* Layer l predicts the activations below (layer l) from those above (layer l + 1). */
 struct layer {
@@ -56,7 +58,7 @@ static inline size_t top_width(const struct model *model)
 size_t model_heaviest(const struct model *model);
 
 /* Makes log_weights sum to one; -1 when they cannot be (not finite). */
-int normalize_log_weights(size_t n, double *log_weights);
+int model_normalize_weights(size_t n, double *log_weights);
 
 /* Layers and tops are left to be filled; NULL when out of memory. */
 struct model *model_allocate(const bpcn_options *options);
@@ -73,6 +75,19 @@ struct weighing {
     double upper;   /* times the energies of the layers above */
 };
 
-extern const struct weighing the_density; /* both 1 */
+extern const struct weighing weighing_density; /* both 1 */
+
+/* What the rows of a call know. */
+struct masks {
+    const unsigned char *mask; /* [dim]: what all of them know; NULL: everything, or not all the same */
+    double share;              /* of the entries that count for a row, on average */
+    int same;                  /* all know the same entries */
+};
+
+/* How many of a row's entries are known. */
+size_t masks_count_known(size_t dim, const unsigned char *known);
+
+/* Of n rows with their masks [n x dim], or NULL: all is known. Every entry that is known counts. */
+struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known);
 
 #endif

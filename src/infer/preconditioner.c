@@ -8,13 +8,12 @@
  * one dense inverse for each layer. Only the lowest block depends on the annealing and on what the rows know: there G_0
  * is over the entries that all know, or, where each knows others, the average share of G_0 over all.
  */
-#include "precondition.h"
+#include "preconditioner.h"
 
 #include "activation.h"
 #include "alloc.h"
+#include "cholesky.h"
 #include "matmul.h"
-#include "cholesky.h"
-#include "cholesky.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -47,7 +46,7 @@ struct level {
 
 struct preconditioner {
     const struct elimination *above;
-    float *pull; /* [d_1 x d_1]: the lowest block is pull / (s_0 + extra) + fixed */
+    float *data_term; /* [d_1 x d_1]: the lowest block is data_term / (s_0 + extra) + fixed */
     pthread_mutex_t looking, making;
     size_t levels;
     struct level level[MOST_LEVELS];
@@ -117,17 +116,17 @@ static int invert(struct team *team, size_t n, double *block, float *inverse)
 }
 
 /* Room for one layer while it is eliminated. */
-struct bench {
+struct scratch {
     float *mean, *turned;   /* [n x m], [m x n]: M and M' */
     float *g, *u, *inverse; /* [n x n] */
     float *carry, *taken;   /* [n x m], [m x m] */
     float *room;            /* [2 n x n] */
 };
 
-static int bench_create(struct bench *b, size_t n, size_t m)
+static int scratch_create(struct scratch *b, size_t n, size_t m)
 {
     float *all = alloc_zeroed(3 * n * m + m * m + 5 * n * n, sizeof *all);
-    *b = (struct bench){.mean = all};
+    *b = (struct scratch){.mean = all};
     if (all == NULL)
         return -1;
     b->turned = b->mean + n * m;
@@ -143,7 +142,7 @@ static int bench_create(struct bench *b, size_t n, size_t m)
 /* Layer l >= 1: its own curvature joins block [n x n], whose inverse and carry are kept; `below` [m x m] = what its
    elimination takes off the block below, -M' (a/s)^2 inverse M. */
 static int eliminate(struct elimination *e, const struct layer *layer, size_t l, double s, double *block, double *below,
-                     struct bench *b, struct team *team)
+                     struct scratch *b, struct team *team)
 {
     size_t n = layer->above, m = layer->below;
     struct eliminated *kept = &e->layer[l];
@@ -154,11 +153,13 @@ static int eliminate(struct elimination *e, const struct layer *layer, size_t l,
     if (matmul_unpacked(team, n, m, n, b->mean, b->mean, 1, b->g) != 0 || covariance(team, layer, b->u, b->room) != 0)
         return -1;
     add_curvature(n, a, 1, b->g, (double)m, b->u, s, block);
-    if (invert(team, n, block, b->inverse) != 0 || matmul_unpacked(team, n, n, m, b->inverse, b->mean, 0, b->carry) != 0)
+    if (invert(team, n, block, b->inverse) != 0 ||
+        matmul_unpacked(team, n, n, m, b->inverse, b->mean, 0, b->carry) != 0)
         return -1;
     for (size_t j = 0; j < n * m; j++)
         b->carry[j] *= e->slope / (float)s;
-    if (matmul_pack_new(n, n, b->inverse, 0, &kept->inverse) != 0 || matmul_pack_new(n, m, b->carry, 0, &kept->carry) != 0 ||
+    if (matmul_pack_new(n, n, b->inverse, 0, &kept->inverse) != 0 ||
+        matmul_pack_new(n, m, b->carry, 0, &kept->carry) != 0 ||
         matmul_pack_new(m, n, b->carry, 1, &kept->carry_back) != 0)
         return -1;
     matmul(team, &kept->carry, m, b->turned, b->taken);
@@ -180,8 +181,8 @@ static int build(struct elimination *e, const struct particle *particle, struct 
     size_t layers = m->options.layers, widest = m->widest_hidden;
     double noise = noise_variance(m, 1) / w.upper, above = noise + particle->top_variance / w.upper;
     double *block = alloc_zeroed(2 * widest * widest, sizeof *block), *below = block + widest * widest;
-    struct bench b;
-    int failed = bench_create(&b, widest, widest) != 0 || block == NULL;
+    struct scratch b;
+    int failed = scratch_create(&b, widest, widest) != 0 || block == NULL;
     for (size_t l = layers - 1; !failed && l > 0; l--) {
         const struct layer *layer = &particle->layer[l];
         double s = l == layers - 1 ? noise : 1.5 * noise;
@@ -227,20 +228,20 @@ struct preconditioner *preconditioner_create(const struct elimination *e, struct
 {
     size_t n = e->model->width[1];
     struct preconditioner *p = alloc_zeroed(1, sizeof *p);
-    float *pull = alloc_zeroed(n * n, sizeof *pull);
-    if (p == NULL || pull == NULL) {
+    float *data_term = alloc_zeroed(n * n, sizeof *data_term);
+    if (p == NULL || data_term == NULL) {
         free(p);
-        free(pull);
+        free(data_term);
         return NULL;
     }
     double a = (double)e->slope, of_u = k.share * e->sensory * (double)e->model->width[0];
     for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++) {
             double entry = a * a * (k.of_g * k.g[i * n + j] + of_u * (double)e->covariance[i * n + j]);
-            pull[i * n + j] = pull[j * n + i] = (float)entry;
+            data_term[i * n + j] = data_term[j * n + i] = (float)entry;
         }
     p->above = e;
-    p->pull = pull;
+    p->data_term = data_term;
     pthread_mutex_init(&p->looking, NULL);
     pthread_mutex_init(&p->making, NULL);
     return p;
@@ -252,7 +253,7 @@ void preconditioner_free(struct preconditioner *p)
         return;
     for (size_t i = 0; i < p->levels; i++)
         free(p->level[i].inverse.data);
-    free(p->pull);
+    free(p->data_term);
     pthread_mutex_destroy(&p->looking);
     pthread_mutex_destroy(&p->making);
     free(p);
@@ -286,7 +287,7 @@ static int make_level(struct preconditioner *p, struct team *team, double extra)
     struct level *level = &p->level[p->levels];
     int failed = p->levels == MOST_LEVELS || block == NULL || inverse == NULL;
     for (size_t j = 0; !failed && j < n * n; j++)
-        block[j] = (double)p->pull[j] / s + (double)p->above->fixed[j];
+        block[j] = (double)p->data_term[j] / s + (double)p->above->fixed[j];
     failed = failed || invert(team, n, block, inverse) != 0 || matmul_pack_new(n, n, inverse, 0, &level->inverse) != 0;
     free(block);
     free(inverse);
@@ -380,4 +381,54 @@ void preconditioner_apply(const struct preconditioner *p, struct team *team, int
         add(m, l + 1, n, out, vectors);
     }
     divide_by_slopes(n * m->code_dim, e->slope, slopes, vectors);
+}
+
+/* ---- the diagonal */
+
+int norms_create(struct norms *norms, const struct model *model)
+{
+    norms->mean = alloc_zeroed(2 * model->code_dim, sizeof *norms->mean);
+    if (norms->mean == NULL)
+        return -1;
+    norms->covariance = norms->mean + model->code_dim;
+    return 0;
+}
+
+void norms_free(struct norms *norms)
+{
+    free(norms->mean);
+}
+
+void norms_compute(const struct model *model, const struct particle *particle, const struct gram *gram,
+                   struct norms *norms)
+{
+    for (size_t l = 0; l < model->options.layers; l++) {
+        const struct layer *layer = &particle->layer[l];
+        real *mean = norms->mean + model->offset[l + 1], *covariance = norms->covariance + model->offset[l + 1];
+        memset(covariance, 0, layer->above * sizeof *covariance);
+        for (size_t i = 0; i < layer->above; i++) {
+            const real *row = (const real *)layer->mean + i * layer->below;
+            const real *root = (const real *)layer->root_real + i * layer->above;
+            mean[i] = (real)(l == 0 && gram != NULL ? gram->g[i * gram->above + i] : dot(layer->below, row, row));
+            for (size_t j = i; j < layer->above; j++)
+                covariance[j] += root[j] * root[j];
+        }
+    }
+}
+
+void norms_inverse_diagonal(const struct model *model, const struct norms *norms, const struct fit *fit, double count,
+                            double extra, double negative_slope, const struct weighing *weighing, real *inverse)
+{
+    double slope = activation_mean_square_slope(model->options.activation, negative_slope);
+    for (size_t l = 0; l < model->options.layers; l++) {
+        double entries = l == 0 ? count : (double)model->width[l], share = entries / (double)model->width[l];
+        double s = l == 0 ? weighing->sensory * fit[l].variance + extra : fit[l].variance / weighing->upper;
+        double excess = fmax(0, l == 0 ? weighing->sensory * (entries - fit[l].squares / s)
+                                       : entries - fit[l].squares / fit[l].variance);
+        size_t first = model->offset[l + 1];
+        real of_mean = (real)(slope * share / s), of_covariance = (real)(slope * excess / s);
+        real of_prior = (real)(weighing->upper / fit[l + 1].variance);
+        for (size_t j = first; j < first + model->width[l + 1]; j++)
+            inverse[j] = 1 / (of_mean * norms->mean[j] + of_covariance * norms->covariance[j] + of_prior);
+    }
 }

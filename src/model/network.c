@@ -1,5 +1,5 @@
 /* Allocation of the state, its weights, and resampling. */
-#include "model.h"
+#include "network.h"
 
 #include "alloc.h"
 #include "random.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct weighing the_density = {1, 1};
+const struct weighing weighing_density = {1, 1};
 
 static void layer_free(struct layer *layer)
 {
@@ -106,7 +106,7 @@ size_t model_heaviest(const struct model *model)
     return best;
 }
 
-int normalize_log_weights(size_t n, double *log_weights)
+int model_normalize_weights(size_t n, double *log_weights)
 {
     double most = -INFINITY, sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -173,4 +173,29 @@ void model_resample(struct model *model, size_t *source)
         }
     for (size_t n = 0; n < count; n++)
         model->log_weights[n] = -log((double)count);
+}
+
+/* ---- masks */
+
+size_t masks_count_known(size_t dim, const unsigned char *known)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < dim; j++)
+        count += known[j] != 0;
+    return count;
+}
+
+struct masks masks_of_rows(size_t dim, size_t n, const unsigned char *known)
+{
+    struct masks m = {.same = 1, .share = 1};
+    size_t count = 0;
+    for (size_t i = 0; known != NULL && i < n; i++) {
+        count += masks_count_known(dim, known + i * dim);
+        m.same = m.same && memcmp(known, known + i * dim, dim) == 0;
+    }
+    if (known != NULL)
+        m.share = (double)count / (double)(n * dim); /* of the same rows the same bits, however many there are */
+    if (m.same && known != NULL && memchr(known, 0, dim) != NULL)
+        m.mask = known;
+    return m;
 }

@@ -6,10 +6,11 @@
  * Two parts: the layers above the lowest depend on the parameters alone; the lowest block also on what the rows know
  * and on the variance added to s_0.
  */
-#ifndef BPCN_PRECONDITION_H
-#define BPCN_PRECONDITION_H
+#ifndef BPCN_PRECONDITIONER_H
+#define BPCN_PRECONDITIONER_H
 
-#include "model.h"
+#include "energy.h"
+#include "network.h"
 #include "real.h"
 #include "threads.h"
 
@@ -41,5 +42,23 @@ int preconditioner_level(struct preconditioner *p, struct team *team, double ext
    rows' codes; room [n x 2 widest hidden]. */
 void preconditioner_apply(const struct preconditioner *p, struct team *team, int level, size_t n, const float *slopes,
                           float *vectors, float *room);
+
+/* ---- the diagonal alone, where the rest does not pay */
+
+/* Norms of a particle that its curvature is made of, per hidden unit. */
+struct norms {
+    real *mean;       /* [code_dim]: |row of the mean that the unit predicts with|^2 */
+    real *covariance; /* [code_dim]: U_ii */
+};
+int norms_create(struct norms *norms, const struct model *model); /* -1: out of memory */
+void norms_free(struct norms *norms);
+/* gram: of the sensory layer, which is then not read, or NULL */
+void norms_compute(const struct model *model, const struct particle *particle, const struct gram *gram,
+                   struct norms *norms);
+
+/* inverse [code_dim]: one over the diagonal of the Gauss-Newton Hessian at a code whose fit
+   [layers + 1] is given. `count` entries of the observation are known, `extra` is added to s_0. */
+void norms_inverse_diagonal(const struct model *model, const struct norms *norms, const struct fit *fit, double count,
+                            double extra, double negative_slope, const struct weighing *weighing, real *inverse);
 
 #endif

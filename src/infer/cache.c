@@ -1,5 +1,5 @@
 /* Preparations and who holds them (compiled per precision). */
-#include "prepared.h"
+#include "cache.h"
 
 #include "alloc.h"
 #include "cholesky.h"
@@ -52,7 +52,7 @@ struct ready {
     struct slot *slots;
 };
 
-struct prepared {
+struct cache {
     const struct model *model;
     size_t particles;    /* of the model, which may be gone before what is prepared of it */
     struct ready *ready; /* [particles] */
@@ -88,9 +88,9 @@ static void ready_drop(struct ready *r)
     *r = (struct ready){.gram = r->gram, .no_gram = r->no_gram};
 }
 
-struct prepared *prepared_create(const struct model *model)
+struct cache *cache_create(const struct model *model)
 {
-    struct prepared *p = alloc_zeroed(1, sizeof *p);
+    struct cache *p = alloc_zeroed(1, sizeof *p);
     struct ready *ready = alloc_zeroed(model->options.particles, sizeof *ready);
     if (p == NULL || ready == NULL) {
         free(p);
@@ -105,7 +105,7 @@ struct prepared *prepared_create(const struct model *model)
     return p;
 }
 
-void prepared_drop(struct prepared *p, const struct model *model)
+void cache_reset(struct cache *p, const struct model *model)
 {
     for (size_t k = 0; k < p->particles; k++) {
         ready_drop(&p->ready[k]);
@@ -116,17 +116,17 @@ void prepared_drop(struct prepared *p, const struct model *model)
     p->written = -1;
 }
 
-void prepared_free(struct prepared *p)
+void cache_free(struct cache *p)
 {
     if (p == NULL)
         return;
-    prepared_drop(p, p->model);
+    cache_reset(p, p->model);
     pthread_mutex_destroy(&p->lock);
     free(p->ready);
     free(p);
 }
 
-size_t prepared_bytes(struct prepared *p)
+size_t cache_bytes(struct cache *p)
 {
     size_t bytes = sizeof *p;
     pthread_mutex_lock(&p->lock);
@@ -162,7 +162,7 @@ static double share_written(const struct model *model)
     return fmax(0, 1 - trace / sum);
 }
 
-double prepared_share_written(struct prepared *p)
+double cache_share_written(struct cache *p)
 {
     pthread_mutex_lock(&p->lock);
     if (p->written < 0)
@@ -174,7 +174,7 @@ double prepared_share_written(struct prepared *p)
 
 /* ---- making, with the lock held */
 
-static int make_weights(struct prepared *p, size_t k)
+static int make_weights(struct cache *p, size_t k)
 {
     struct ready *r = &p->ready[k];
     if (r->weights == NULL)
@@ -182,7 +182,7 @@ static int make_weights(struct prepared *p, size_t k)
     return r->weights != NULL ? 0 : -1;
 }
 
-static int make_norms(struct prepared *p, size_t k)
+static int make_norms(struct cache *p, size_t k)
 {
     struct ready *r = &p->ready[k];
     if (r->norms.mean != NULL)
@@ -194,7 +194,7 @@ static int make_norms(struct prepared *p, size_t k)
 }
 
 /* The slot's gram and preconditioner, as far as there is memory. */
-static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weighing weighing, struct team *team)
+static void fill_slot(struct cache *p, size_t k, struct slot *s, struct weighing weighing, struct team *team)
 {
     const struct particle *particle = &p->model->particles[k];
     const struct layer *layer = &particle->layer[0];
@@ -216,7 +216,7 @@ static void fill_slot(struct prepared *p, size_t k, struct slot *s, struct weigh
     s->preconditioner = preconditioner_create(*above, knows);
     s->partial = s->preconditioner == NULL;
     s->through = s->masks.same && gram_pays_batch(layer->above, layer->below) &&
-                 gram_cut(s->masks.mask != NULL ? s->gram : *all) == 0;
+                 gram_pack(s->masks.mask != NULL ? s->gram : *all) == 0;
 }
 
 /* ---- slots */
@@ -313,12 +313,12 @@ static int pays(struct ready *r, struct masks m, enum purpose purpose, size_t ro
 }
 
 /* The slot for such rows, held, made now if that pays; NULL if it does not, or there is no memory. */
-static struct slot *slot_for(struct prepared *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
+static struct slot *slot_for(struct cache *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
                              struct team *team)
 {
     struct ready *r = &p->ready[k];
     size_t dim = p->model->width[0];
-    int density = weighing->sensory == the_density.sensory && weighing->upper == the_density.upper;
+    int density = weighing->sensory == weighing_density.sensory && weighing->upper == weighing_density.upper;
     enum purpose purpose = density ? FOR_DENSITY : FOR_RECALL;
     struct slot *s = find_slot(r, m, purpose, dim);
     if (s == NULL && pays(r, m, purpose, rows, p->model)) {
@@ -337,8 +337,8 @@ static void round_share(struct masks *m)
         m->share = ceil(m->share * SHARES) / SHARES;
 }
 
-static bpcn_status enter(struct prepared *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
-                         struct team *team, struct ground *ground)
+static bpcn_status enter(struct cache *p, size_t k, struct masks m, size_t rows, const struct weighing *weighing,
+                         struct team *team, struct cached_particle *cached)
 {
     struct ready *r = &p->ready[k];
     struct masks share = {.share = m.share}; /* as if each knew others */
@@ -351,25 +351,25 @@ static bpcn_status enter(struct prepared *p, size_t k, struct masks m, size_t ro
             s->users--;
         return BPCN_NO_MEMORY;
     }
-    *ground = (struct ground){.weights = r->weights, .norms = &r->norms, .slot = s};
+    *cached = (struct cached_particle){.weights = r->weights, .norms = &r->norms, .slot = s};
     if (s != NULL && s->through)
-        ground->gram = s->masks.mask != NULL ? s->gram : r->all;
+        cached->gram = s->masks.mask != NULL ? s->gram : r->all;
     if (s != NULL)
-        ground->preconditioner = s->preconditioner;
+        cached->preconditioner = s->preconditioner;
     return BPCN_OK;
 }
 
-bpcn_status prepared_enter(struct prepared *p, size_t k, struct masks masks, size_t rows,
-                           const struct weighing *weighing, struct team *team, struct ground *ground)
+bpcn_status cache_acquire(struct cache *p, size_t k, struct masks masks, size_t rows, const struct weighing *weighing,
+                          struct team *team, struct cached_particle *cached)
 {
     round_share(&masks);
     pthread_mutex_lock(&p->lock);
-    bpcn_status status = enter(p, k, masks, rows, weighing, team, ground);
+    bpcn_status status = enter(p, k, masks, rows, weighing, team, cached);
     pthread_mutex_unlock(&p->lock);
     return status;
 }
 
-static void let_go(struct prepared *p, struct slot **slot)
+static void let_go(struct cache *p, struct slot **slot)
 {
     if (*slot == NULL)
         return;
@@ -379,14 +379,14 @@ static void let_go(struct prepared *p, struct slot **slot)
     *slot = NULL;
 }
 
-void prepared_leave(struct prepared *p, struct ground *ground)
+void cache_release(struct cache *p, struct cached_particle *cached)
 {
-    let_go(p, &ground->slot);
+    let_go(p, &cached->slot);
 }
 
 /* ---- a quick look, with the lock held */
 
-static int make_up(struct prepared *p, size_t k)
+static int make_up(struct cache *p, size_t k)
 {
     struct panels *up = &p->ready[k].up;
     const struct layer *layer = &p->model->particles[k].layer[0];
@@ -399,7 +399,7 @@ static int make_up(struct prepared *p, size_t k)
 }
 
 /* The factor of share G + ridge; NULL when out of memory. */
-static double *make_factor(struct prepared *p, size_t k, struct masks m, double ridge)
+static double *make_factor(struct cache *p, size_t k, struct masks m, double ridge)
 {
     const struct layer *layer = &p->model->particles[k].layer[0];
     struct gram **all = &p->ready[k].all, *own = NULL;
@@ -422,7 +422,7 @@ static double *make_factor(struct prepared *p, size_t k, struct masks m, double 
     return factor;
 }
 
-static bpcn_status find_screen(struct prepared *p, size_t k, struct masks m, double ridge, struct screen *screen)
+static bpcn_status find_screen(struct cache *p, size_t k, struct masks m, double ridge, struct cached_ridge *screen)
 {
     struct ready *r = &p->ready[k];
     size_t dim = p->model->width[0];
@@ -440,11 +440,12 @@ static bpcn_status find_screen(struct prepared *p, size_t k, struct masks m, dou
         }
     }
     hold(r, s);
-    *screen = (struct screen){r->up, s->factor, s};
+    *screen = (struct cached_ridge){r->up, s->factor, s};
     return BPCN_OK;
 }
 
-bpcn_status prepared_screen(struct prepared *p, size_t k, struct masks masks, double ridge, struct screen *screen)
+bpcn_status cache_acquire_ridge(struct cache *p, size_t k, struct masks masks, double ridge,
+                                struct cached_ridge *screen)
 {
     round_share(&masks);
     pthread_mutex_lock(&p->lock);
@@ -453,12 +454,12 @@ bpcn_status prepared_screen(struct prepared *p, size_t k, struct masks masks, do
     return status;
 }
 
-void prepared_screened(struct prepared *p, struct screen *screen)
+void cache_release_ridge(struct cache *p, struct cached_ridge *screen)
 {
     let_go(p, &screen->slot);
 }
 
-const struct weights *prepared_weights(struct prepared *p, size_t k)
+const struct weights *cache_weights(struct cache *p, size_t k)
 {
     pthread_mutex_lock(&p->lock);
     const struct weights *made = make_weights(p, k) == 0 ? p->ready[k].weights : NULL;
@@ -468,7 +469,7 @@ const struct weights *prepared_weights(struct prepared *p, size_t k)
 
 /* ---- for a writer */
 
-struct gram *prepared_gram(struct prepared *p, size_t k, struct team *team)
+struct gram *cache_gram(struct cache *p, size_t k, struct team *team)
 {
     struct ready *r = &p->ready[k];
     const struct layer *layer = &p->model->particles[k].layer[0];
@@ -477,7 +478,7 @@ struct gram *prepared_gram(struct prepared *p, size_t k, struct team *team)
     return r->gram;
 }
 
-void prepared_refuse_gram(struct prepared *p, size_t k)
+void cache_discard_gram(struct cache *p, size_t k)
 {
     struct ready *r = &p->ready[k];
     r->no_gram = r->gram != NULL && r->gram->age < WORTH_KEEPING;
@@ -486,7 +487,7 @@ void prepared_refuse_gram(struct prepared *p, size_t k)
 }
 
 /* Particles that were replaced by others have theirs, or none. */
-static void resample_grams(struct prepared *p, const size_t *sources)
+static void resample_grams(struct cache *p, const size_t *sources)
 {
     for (size_t k = 0; k < p->particles; k++) {
         const struct gram *from = p->ready[sources[k]].gram;
@@ -502,7 +503,7 @@ static void resample_grams(struct prepared *p, const size_t *sources)
     }
 }
 
-void prepared_followed(struct prepared *p, const size_t *sources)
+void cache_keep_grams(struct cache *p, const size_t *sources)
 {
     for (size_t k = 0; k < p->particles; k++)
         ready_drop(&p->ready[k]);

@@ -11,11 +11,10 @@
  * Vectors are `real`; s, |e|^2 and E are double, because energies of 10,000s are compared to 1e-3.
  * For one row, a layer costs two passes over its mean and one over its triangular root.
  */
-#include "particle.h"
+#include "energy.h"
 
 #include "activation.h"
 #include "alloc.h"
-#include "matmul.h"
 #include "cholesky.h"
 #include "matmul.h"
 
@@ -24,6 +23,82 @@
 #include <string.h>
 
 static const double log_two_pi = 1.83787706640934548356;
+
+/* ---- a particle's matrices as panels */
+
+struct weights {
+    struct {
+        struct panels down, up, spread, back;
+    } layer[BPCN_MAX_LAYERS];
+    real *data;
+    size_t entries;
+};
+
+struct weights *weights_create(const struct model *model, const struct particle *particle)
+{
+    struct weights *w = alloc_zeroed(1, sizeof *w);
+    size_t size = sizeof(real);
+    for (size_t l = 0; w != NULL && l < model->options.layers; l++) {
+        size_t above = model->width[l + 1], below = model->width[l];
+        w->entries += matmul_packed_entries(above, below, size) + matmul_packed_entries(below, above, size) +
+                      2 * matmul_packed_entries(above, above, size);
+    }
+    real *data = w != NULL ? alloc_zeroed(w->entries, size) : NULL;
+    if (data == NULL) {
+        free(w);
+        return NULL;
+    }
+    w->data = data;
+    for (size_t l = 0; l < model->options.layers; l++) {
+        const struct layer *layer = &particle->layer[l];
+        size_t above = layer->above, below = layer->below;
+        const real *mean = layer->mean, *root = layer->root_real;
+        w->layer[l].down = matmul_pack(above, below, mean, 0, PANEL_FULL, data);
+        data += matmul_packed_entries(above, below, size);
+        w->layer[l].up = matmul_pack(below, above, mean, 1, PANEL_FULL, data);
+        data += matmul_packed_entries(below, above, size);
+        w->layer[l].spread = matmul_pack(above, above, root, 1, PANEL_LOWER, data);
+        data += matmul_packed_entries(above, above, size);
+        w->layer[l].back = matmul_pack(above, above, root, 0, PANEL_UPPER, data);
+        data += matmul_packed_entries(above, above, size);
+    }
+    return w;
+}
+
+void weights_free(struct weights *w)
+{
+    if (w == NULL)
+        return;
+    free(w->data);
+    free(w);
+}
+
+size_t weights_bytes(const struct weights *w)
+{
+    return w == NULL ? 0 : sizeof *w + w->entries * sizeof *w->data;
+}
+
+void weights_down(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out)
+{
+    matmul(team, &w->layer[l].down, n, z, out);
+}
+
+void weights_up(const struct weights *w, struct team *team, size_t l, size_t n, const real *e, real *out)
+{
+    matmul(team, &w->layer[l].up, n, e, out);
+}
+
+void weights_spread(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out)
+{
+    matmul(team, &w->layer[l].spread, n, z, out);
+}
+
+void weights_back(const struct weights *w, struct team *team, size_t l, size_t n, const real *f, real *out)
+{
+    matmul(team, &w->layer[l].back, n, f, out);
+}
+
+/* ---- workspace */
 
 /* Room for picking rows of a batch; 0, or -1 when out of memory. */
 static int mixture_room(struct workspace *work, const struct model *model)
@@ -39,7 +114,7 @@ static int mixture_room(struct workspace *work, const struct model *model)
         return -1;
     some->count = work->floor + rows * model->options.particles;
     some->extra = some->count + rows;
-    some->leak = some->extra + rows;
+    some->negative_slope = some->extra + rows;
     some->from = some->rows + rows;
     return 0;
 }
@@ -68,8 +143,8 @@ struct workspace *workspace_create(const struct model *model, size_t rows, int w
     work->slope = work->z + rows * hidden;
     work->factor = work->slope + rows * hidden;
     work->spread = work->factor + rows * hidden;
-    work->pull = work->spread + rows * hidden;
-    work->error = work->pull + rows * hidden;
+    work->residual_grad = work->spread + rows * hidden;
+    work->error = work->residual_grad + rows * hidden;
     work->grad = work->error + rows * below;
     work->jump = jump > 0 ? work->grad + rows * code : NULL;
     work->scratch = work->grad + rows * (code + jump);
@@ -101,14 +176,16 @@ void workspace_free(struct workspace *work)
     free(work);
 }
 
+/* ---- one particle */
+
 /* z and slope of layer l for the whole batch, gathered from the codes. */
-static void activate_layer(const struct model *model, size_t l, size_t n, const double *leak, const real *h,
+static void activate_layer(const struct model *model, size_t l, size_t n, const double *negative_slope, const real *h,
                            struct workspace *work)
 {
     size_t width = model->width[l];
     for (size_t i = 0; i < n; i++)
-        activation_apply(model->options.activation, leak ? leak[i] : 0, width, h + i * model->code_dim + model->offset[l],
-                 work->z + i * width, work->slope + i * width);
+        activation_apply(model->options.activation, negative_slope ? negative_slope[i] : 0, width,
+                         h + i * model->code_dim + model->offset[l], work->z + i * width, work->slope + i * width);
 }
 
 /* error = target - error where known, else 0 */
@@ -136,13 +213,13 @@ static void add_scaled(size_t n, double s, const real *restrict e, real *restric
         out[j] += factor * e[j];
 }
 
-/* out = weight * spread - pull / s: the gradient over z */
-static void upward_gradient(size_t n, double weight, double s, const real *restrict spread, const real *restrict pull,
-                            real *restrict out)
+/* out = weight * spread - residual_grad / s: the gradient over z */
+static void upward_gradient(size_t n, double weight, double s, const real *restrict spread,
+                            const real *restrict residual_grad, real *restrict out)
 {
     real w = (real)weight, factor = (real)(1 / s);
     for (size_t j = 0; j < n; j++)
-        out[j] = w * spread[j] - factor * pull[j];
+        out[j] = w * spread[j] - factor * residual_grad[j];
 }
 
 /* out = factor * x */
@@ -174,26 +251,28 @@ static void sweep_layer(const struct energy *e, size_t l, const struct batch *ba
     size_t above = layer->above, below = layer->below;
     for (size_t i = 0; i < batch->n; i++) {
         const real *z = work->z + i * above;
-        real *pull = work->pull + i * above;
-        work->squares[i] = l == 0 && e->aim != NULL
-                               ? gram_sweep(e->aim, work->team, z, work->wide, pull)
-                               : matmul_residual(work->team, above, below, layer->mean, z, row_of(e->model, batch, l, i),
-                                            mask_of(batch, l, i), work->error + i * below, with_gradient ? pull : NULL);
-        work->leverage[i] = matmul_covariance(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
+        real *residual_grad = work->residual_grad + i * above;
+        work->squares[i] =
+            l == 0 && e->projection != NULL
+                ? gram_sweep(e->projection, work->team, z, work->wide, residual_grad)
+                : matmul_residual(work->team, above, below, layer->mean, z, row_of(e->model, batch, l, i),
+                                  mask_of(batch, l, i), work->error + i * below, with_gradient ? residual_grad : NULL);
+        work->leverage[i] =
+            matmul_covariance(work->team, above, layer->root_real, z, work->spread + i * above, work->scratch);
     }
 }
 
 /* What open entries add to the sensory layer's |e|^2 and e M'; their errors are left. */
-static void multiply_open(const struct aim *aim, const struct batch *batch, struct workspace *work)
+static void multiply_open(const struct projection *projection, const struct batch *batch, struct workspace *work)
 {
-    size_t n = batch->n, above = aim->gram->above, open = aim->open;
-    matmul(work->team, &aim->down, n, work->z, work->error);
+    size_t n = batch->n, above = projection->gram->above, open = projection->open;
+    matmul(work->team, &projection->down, n, work->z, work->error);
     for (size_t i = 0; i < n; i++) {
         subtract_from(open, batch->x0[i], NULL, work->error + i * open);
         work->squares[i] += sum_of_squares(open, work->error + i * open);
     }
-    matmul(work->team, &aim->up, n, work->error, work->factor);
-    axpy(n * above, 1, work->factor, work->pull);
+    matmul(work->team, &projection->up, n, work->error, work->factor);
+    axpy(n * above, 1, work->factor, work->residual_grad);
 }
 
 /* z R' and z U z' of layer l. */
@@ -209,11 +288,12 @@ static void multiply_layer(const struct energy *e, const struct weights *weights
                            struct workspace *work, int with_gradient)
 {
     size_t n = batch->n, above = e->model->width[l + 1], below = e->model->width[l];
-    int direct = l > 0 || e->aim == NULL;
+    int direct = l > 0 || e->projection == NULL;
     if (!direct)
-        gram_multiply(e->aim, work->team, n, batch->rows, work->z, work->wide, work->squares, work->pull);
-    if (!direct && e->aim->open > 0)
-        multiply_open(e->aim, batch, work);
+        gram_multiply(e->projection, work->team, n, batch->rows, work->z, work->wide, work->squares,
+                      work->residual_grad);
+    if (!direct && e->projection->open > 0)
+        multiply_open(e->projection, batch, work);
     if (direct)
         weights_down(weights, work->team, l, n, work->z, work->error);
     multiply_root(weights, l, n, above, work);
@@ -225,7 +305,7 @@ static void multiply_layer(const struct energy *e, const struct weights *weights
         return;
     weights_back(weights, work->team, l, n, work->factor, work->spread);
     if (direct)
-        weights_up(weights, work->team, l, n, work->error, work->pull);
+        weights_up(weights, work->team, l, n, work->error, work->residual_grad);
 }
 
 /* -log density of `count` normal numbers with variance s whose squares add up to `squares`. */
@@ -268,10 +348,10 @@ static void layer_gradient(const struct energy *e, const struct batch *batch, si
     for (size_t i = 0; i < batch->n; i++) {
         const real *error = work->error + i * below;
         size_t at = i * code + model->offset[l + 1];
-        upward_gradient(above, work->weight[i], work->s[i], work->spread + i * above, work->pull + i * above,
+        upward_gradient(above, work->weight[i], work->s[i], work->spread + i * above, work->residual_grad + i * above,
                         grad + at);
         if (work->jump != NULL)
-            scale(above, batch->leak ? 1 - batch->leak[i] : 1, grad + at, work->jump + at);
+            scale(above, batch->negative_slope ? 1 - batch->negative_slope[i] : 1, grad + at, work->jump + at);
         multiply(above, work->slope + i * above, grad + at);
         if (l > 0)
             add_scaled(below, work->s[i], error, grad + i * code + model->offset[l]);
@@ -313,8 +393,8 @@ static const struct weights *weights_of(const struct energy *e)
     return e->weights ? e->weights[e->particle - e->model->particles] : NULL;
 }
 
-void particle_evaluate(const struct energy *e, const struct batch *batch, struct workspace *work, double *values,
-                       real *grad, real *grad_x0, struct fit *fit)
+void energy_evaluate(const struct energy *e, const struct batch *batch, struct workspace *work, double *values,
+                     real *grad, real *grad_x0, struct fit *fit)
 {
     const struct model *model = e->model;
     size_t n = batch->n;
@@ -323,7 +403,7 @@ void particle_evaluate(const struct energy *e, const struct batch *batch, struct
         memset(grad_x0, 0, n * sensory_entries(e) * sizeof *grad_x0);
     const struct weights *weights = weights_of(e);
     for (size_t l = 0; l < model->options.layers; l++) {
-        activate_layer(model, l + 1, n, batch->leak, batch->h, work);
+        activate_layer(model, l + 1, n, batch->negative_slope, batch->h, work);
         if (weights != NULL)
             multiply_layer(e, weights, l, batch, work, grad != NULL);
         else
@@ -335,7 +415,7 @@ void particle_evaluate(const struct energy *e, const struct batch *batch, struct
     top_energy(e, batch, work, values, grad, grad_x0, fit);
 }
 
-void particle_floor(const struct energy *e, const struct batch *batch, struct workspace *work, double *values)
+void energy_floor(const struct energy *e, const struct batch *batch, struct workspace *work, double *values)
 {
     const struct model *model = e->model;
     const struct weights *weights = weights_of(e);
@@ -346,18 +426,18 @@ void particle_floor(const struct energy *e, const struct batch *batch, struct wo
     for (size_t l = 1; l < layers; l++)
         layer_energy(e, batch, l, work, values, NULL);
     if (layers > 0) {
-        activate_layer(model, 1, n, batch->leak, batch->h, work);
+        activate_layer(model, 1, n, batch->negative_slope, batch->h, work);
         if (weights != NULL)
             multiply_root(weights, 0, n, above, work);
         for (size_t i = 0; weights == NULL && i < n; i++)
-            work->leverage[i] = matmul_covariance(work->team, above, e->particle->layer[0].root_real, work->z + i * above,
-                                           work->spread + i * above, work->scratch);
+            work->leverage[i] = matmul_covariance(work->team, above, e->particle->layer[0].root_real,
+                                                  work->z + i * above, work->spread + i * above, work->scratch);
         layer_energy(e, batch, 0, work, values, NULL);
     }
     top_energy(e, batch, work, values, NULL, NULL, NULL);
 }
 
-void particle_predict(const struct energy *e, size_t n, const real *h, struct workspace *work, real *out)
+void energy_predict(const struct energy *e, size_t n, const real *h, struct workspace *work, real *out)
 {
     const struct model *model = e->model;
     if (model->options.layers == 0) {
@@ -373,4 +453,166 @@ void particle_predict(const struct energy *e, size_t n, const real *h, struct wo
     for (size_t i = 0; weights == NULL && i < n; i++)
         matmul_row(model->width[1], model->width[0], e->particle->layer[0].mean, work->z + i * model->width[1],
                    out + i * model->width[0]);
+}
+
+/* ---- the mixture */
+
+/* Folds one particle's term into the running log-sum-exp and gives its share of the sum so far.
+   Gradients follow as a running weighted mean: total += share (part - total). */
+static double fold(double log_sum, double log_term, double *share)
+{
+    *share = 0;
+    if (log_term == -INFINITY)
+        return log_sum;
+    double high = log_sum > log_term ? log_sum : log_term;
+    double both = high + log(exp(log_sum - high) + exp(log_term - high));
+    *share = exp(log_term - both);
+    return both;
+}
+
+static void blend(size_t n, double share, const real *restrict part, real *restrict total)
+{
+    real r = (real)share;
+    for (size_t j = 0; j < n; j++)
+        total[j] += r * (part[j] - total[j]);
+}
+
+/* A particle whose term is this many nats below the sum has no share in it: e^-50 is 2e-22, and float64 keeps 1e-16. */
+static const double no_share = 50;
+
+/* Which rows of the batch particle k is evaluated for: first those of which its floor is the lowest, then others that
+   it may have a share in. Leaves their places; returns how many. */
+static size_t choose(const struct workspace *work, size_t n, size_t particles, size_t k, int first,
+                     const double *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t lowest = 0;
+        for (size_t other = 1; other < particles; other++)
+            if (work->floor[other * n + i] < work->floor[lowest * n + i])
+                lowest = other;
+        if (first ? lowest == k : lowest != k && !(work->floor[k * n + i] > values[i] + no_share))
+            work->some.from[count++] = i;
+    }
+    return count;
+}
+
+/* The chosen rows as a batch of their own. */
+static struct batch copy_out(const struct batch *batch, size_t count, size_t code, const struct some_rows *some)
+{
+    struct batch out = {.n = count,
+                        .x0 = some->x0,
+                        .known = batch->known ? some->known : NULL,
+                        .count = some->count,
+                        .extra = some->extra,
+                        .h = some->h,
+                        .negative_slope = batch->negative_slope ? some->negative_slope : NULL,
+                        .rows = batch->rows ? some->rows : NULL};
+    for (size_t c = 0; c < count; c++) {
+        size_t i = some->from[c];
+        some->x0[c] = batch->x0[i];
+        some->count[c] = batch->count[i];
+        some->extra[c] = batch->extra[i];
+        memcpy(some->h + c * code, batch->h + i * code, code * sizeof *some->h);
+        if (batch->known != NULL)
+            some->known[c] = batch->known[i];
+        if (batch->negative_slope != NULL)
+            some->negative_slope[c] = batch->negative_slope[i];
+        if (batch->rows != NULL)
+            some->rows[c] = batch->rows[i];
+    }
+    return out;
+}
+
+/* The energy of particle k alone. */
+static struct energy alone(const struct energy *e, size_t k)
+{
+    struct energy one = *e;
+    one.particle = &e->model->particles[k];
+    one.projection = e->projection != NULL ? e->projection + k : NULL;
+    return one;
+}
+
+/* What a mixture is asked for. */
+struct wanted {
+    double *values;
+    real *grad, *grad_x0;   /* or NULL */
+    double *responsibility; /* or NULL; log w - E for now */
+};
+
+/* Adds particle k, just evaluated into place c of the workspace, to row i of the totals. */
+static void add_particle(const struct energy *e, size_t i, size_t c, size_t k, struct workspace *work,
+                         const struct wanted *to)
+{
+    const struct model *model = e->model;
+    size_t code = model->code_dim, dim = sensory_entries(e);
+    double share, log_term = model->log_weights[k] - work->energy[c];
+    to->values[i] = -fold(-to->values[i], log_term, &share);
+    if (to->grad != NULL)
+        blend(code, share, work->grad + c * code, to->grad + i * code);
+    if (to->grad_x0 != NULL)
+        blend(dim, share, work->grad_x0 + c * dim, to->grad_x0 + i * dim);
+    if (to->responsibility != NULL)
+        to->responsibility[i * model->options.particles + k] = log_term;
+}
+
+/* Adds particle k to the totals of these rows; from: their places there, or NULL: as they come. */
+static void evaluate_alone(const struct energy *e, const struct batch *rows, const size_t *from, size_t k,
+                           struct workspace *work, const struct wanted *to)
+{
+    struct energy one = alone(e, k);
+    energy_evaluate(&one, rows, work, work->energy, to->grad ? work->grad : NULL, to->grad_x0 ? work->grad_x0 : NULL,
+                    NULL);
+    for (size_t c = 0; c < rows->n; c++)
+        add_particle(e, from != NULL ? from[c] : c, c, k, work, to);
+}
+
+/* Floors of -log w + E, then the particle that may have the most of each row, then those that may have a share. */
+static void evaluate_particles(const struct energy *e, const struct batch *batch, struct workspace *work,
+                               const struct wanted *to)
+{
+    size_t particles = e->model->options.particles, n = batch->n;
+    for (size_t k = 0; k < particles; k++) {
+        struct energy one = alone(e, k);
+        energy_floor(&one, batch, work, work->floor + k * n);
+        for (size_t i = 0; i < n; i++)
+            work->floor[k * n + i] -= e->model->log_weights[k];
+    }
+    for (int first = 1; first >= 0; first--)
+        for (size_t k = 0; k < particles; k++) {
+            size_t count = choose(work, n, particles, k, first, to->values);
+            struct batch some = copy_out(batch, count, e->model->code_dim, &work->some);
+            if (count > 0)
+                evaluate_alone(e, &some, work->some.from, k, work, to);
+        }
+}
+
+/* responsibility holds log w - E; turn each row into probabilities. */
+static void to_probabilities(size_t n, size_t particles, const double *energy, double *responsibility)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < particles; k++)
+            responsibility[i * particles + k] = exp(responsibility[i * particles + k] + energy[i]);
+}
+
+void energy_evaluate_mixture(const struct energy *e, const struct batch *batch, struct workspace *work, double *values,
+                             real *grad, real *grad_x0, double *responsibility)
+{
+    const struct model *model = e->model;
+    size_t particles = model->options.particles, n = batch->n;
+    struct wanted to = {values, grad, grad_x0, responsibility};
+    for (size_t i = 0; i < n; i++)
+        values[i] = INFINITY;
+    for (size_t i = 0; responsibility != NULL && i < n * particles; i++)
+        responsibility[i] = -INFINITY;
+    if (grad != NULL)
+        memset(grad, 0, n * model->code_dim * sizeof *grad);
+    if (grad_x0 != NULL)
+        memset(grad_x0, 0, n * sensory_entries(e) * sizeof *grad_x0);
+    if (particles > 1)
+        evaluate_particles(e, batch, work, &to);
+    else
+        evaluate_alone(e, batch, NULL, 0, work, &to);
+    if (responsibility != NULL)
+        to_probabilities(n, particles, values, responsibility);
 }

@@ -3,10 +3,10 @@
  * rows were cut into calls, on whether it was lived or replayed, or on which process it is.
  */
 #define _XOPEN_SOURCE 700
-#include "prepared_common.h"
+#include "cache_common.h"
 
 #include "gram.h"
-#include "prepared.h"
+#include "cache.h"
 #include "store_common.h"
 
 #include <dirent.h>
@@ -104,7 +104,7 @@ static void the_inner_products_that_writes_follow_are_those_of_the_parameters(vo
     size_t strangers = 0, above = first_width[THROUGH_G];
     for (size_t k = 0; k < PARTICLES; k++) {
         const struct particle *particle = &s->memory->contents.shard[0]->particles[k];
-        struct gram *followed = prepared_gram(s->memory->prepared[0], k, NULL);
+        struct gram *followed = cache_gram(s->memory->cache[0], k, NULL);
         struct gram *fresh = gram_create(&particle->layer[0], NULL, NULL, NULL);
         assert_non_null(followed);
         assert_non_null(fresh);

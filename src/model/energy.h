@@ -2,14 +2,29 @@
  * The energy of one network, E(x0, h) = -log p(x0, h), for a batch of rows, and its gradient:
  * the inner loop of everything.
  */
-#ifndef BPCN_PARTICLE_H
-#define BPCN_PARTICLE_H
+#ifndef BPCN_ENERGY_H
+#define BPCN_ENERGY_H
 
 #include "gram.h"
-#include "model.h"
+#include "network.h"
 #include "real.h"
 #include "threads.h"
-#include "weights.h"
+
+/* A particle's matrices cut into panels for many products with batches of rows. */
+struct weights;
+
+/* NULL when out of memory. Must not outdate the particle. */
+struct weights *weights_create(const struct model *model, const struct particle *particle);
+void weights_free(struct weights *w);
+
+size_t weights_bytes(const struct weights *w);
+
+/* out [n x below] = z [n x above] mean; out [n x above] = e [n x below] mean';
+   out [n x above] = z R' and f R, for the root R of layer l. By the team (NULL: the caller). */
+void weights_down(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out);
+void weights_up(const struct weights *w, struct team *team, size_t l, size_t n, const real *e, real *out);
+void weights_spread(const struct weights *w, struct team *team, size_t l, size_t n, const real *z, real *out);
+void weights_back(const struct weights *w, struct team *team, size_t l, size_t n, const real *f, real *out);
 
 /* Which energy: of whom, weighed how, and what is prepared for it. */
 struct energy {
@@ -19,8 +34,8 @@ struct energy {
     int expected; /* 1: sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead (delete.c) */
     const struct weights *const
         *weights; /* [particles], or NULL: every row is swept over the particle's own matrices */
-    const struct aim
-        *aim; /* the rows through G of the particle's sensory layer ([particles] of the mixture), or NULL */
+    const struct projection
+        *projection; /* the rows through G of the particle's sensory layer ([particles] of the mixture), or NULL */
 };
 
 /* What is evaluated: row i has observation x0[i] and code h + i * code_dim. */
@@ -31,8 +46,8 @@ struct batch {
     const double *count;               /* [n]: entries that log s_0 counts (known ones, or dim) */
     const double *extra;               /* [n]: variance added to s_0 (annealing, query noise) */
     const real *h;                     /* [n x code_dim] */
-    const double *leak;                /* [n]: slope of a kinked activation below zero, or NULL: none */
-    const size_t *rows;                /* [n]: the aim's names of the rows */
+    const double *negative_slope;      /* [n]: slope of a kinked activation below zero, or NULL: none */
+    const size_t *rows;                /* [n]: the projection's names of the rows */
 };
 
 /* How one layer fits, for one row. */
@@ -45,7 +60,7 @@ struct fit {
 struct some_rows {
     const real **x0;
     const unsigned char **known;
-    double *count, *extra, *leak;
+    double *count, *extra, *negative_slope;
     size_t *rows, *from; /* from: places in the batch */
     real *h;
 };
@@ -58,7 +73,7 @@ struct workspace {
     real *error;                /* [rows x widest below] */
     real *factor;               /* [rows x widest hidden]: z R' */
     real *spread;               /* [rows x widest hidden]: z U */
-    real *pull;                 /* [rows x widest hidden]: error * mean' */
+    real *residual_grad;        /* [rows x widest hidden]: error * mean' */
     real *scratch;              /* of the sweeps */
     double *wide;               /* of gram.h */
     real *grad;                 /* [rows x code_dim]: of one particle, for the mixture */
@@ -75,23 +90,29 @@ struct workspace {
 struct workspace *workspace_create(const struct model *model, size_t rows, int with_x0, struct team *team);
 void workspace_free(struct workspace *work);
 
-/* Entries of an observation whose errors stand one by one: all, or those that the aim leaves open. */
+/* Entries of an observation whose errors stand one by one: all, or those that the projection leaves open. */
 static inline size_t sensory_entries(const struct energy *energy)
 {
-    return energy->aim != NULL ? energy->aim->open : energy->model->width[0];
+    return energy->projection != NULL ? energy->projection->open : energy->model->width[0];
 }
 
 /* values [n]. grad [n x code_dim], grad_x0 [n x sensory_entries] (zero where not known) and
    fit [n x (layers + 1)], sensory layer first, may be NULL. */
-void particle_evaluate(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values,
-                       real *grad, real *grad_x0, struct fit *fit);
+void energy_evaluate(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values,
+                     real *grad, real *grad_x0, struct fit *fit);
 
 /* values [n]: what the energies are not below. Errors are taken as none, and z U z' as none but in the sensory layer.
    One product with a triangular matrix. */
-void particle_floor(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values);
+void energy_floor(const struct energy *energy, const struct batch *batch, struct workspace *work, double *values);
 
 /* out [n x dim] = f(x_1) mean_0, the prediction of the sensory layer; the top's mean when there
    is no hidden layer. */
-void particle_predict(const struct energy *energy, size_t n, const real *h, struct workspace *work, real *out);
+void energy_predict(const struct energy *energy, size_t n, const real *h, struct workspace *work, real *out);
+
+/* -log p of a batch, its gradients as in energy_evaluate, and the responsibilities [n x particles]; each but the
+   values may be NULL. The particle of `energy` is not looked at. Particles that cannot have a share in a row, by the
+   floors of their energies, are not evaluated for it. */
+void energy_evaluate_mixture(const struct energy *energy, const struct batch *batch, struct workspace *work,
+                             double *values, real *grad, real *grad_x0, double *responsibility);
 
 #endif

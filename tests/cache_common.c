@@ -1,5 +1,5 @@
 /* See prepared_common.h. */
-#include "prepared_common.h"
+#include "cache_common.h"
 
 #include "store_common.h"
 

@@ -3,7 +3,7 @@
 
 #include "shard.h"
 #include "matmul.h"
-#include "precondition.h"
+#include "preconditioner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -195,10 +195,10 @@ static void rows_that_know_different_entries_share_the_average_of_what_they_know
 {
     static double h[CODE * CODE];
     (void)state;
-    struct scene *s = scene_create(the_density, 1);
+    struct scene *s = scene_create(weighing_density, 1);
     s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 0.25, 0.25});
     apply_to_unit_vectors(s, NULL, 0, 0.5f);
-    gauss_newton(s, the_density, 0.25, 0.25, 0, h);
+    gauss_newton(s, weighing_density, 0.25, 0.25, 0, h);
     check_inverse(s, h);
     scene_free(s);
 }
@@ -207,7 +207,7 @@ static void rows_that_know_different_entries_share_the_average_of_what_they_know
 static void a_slope_scales_the_inverse_by_its_square(void **state)
 {
     (void)state;
-    struct scene *s = scene_create(the_density, 1);
+    struct scene *s = scene_create(weighing_density, 1);
     s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 1, 1});
     static double base[CODE * CODE];
     apply_to_unit_vectors(s, NULL, 0, 0.5f);
@@ -226,7 +226,7 @@ static void the_preconditioner_does_not_depend_on_the_team(void **state)
 {
     (void)state;
     struct team *team = threads_borrow(3);
-    struct scene *s = scene_create(the_density, 1);
+    struct scene *s = scene_create(weighing_density, 1);
     static double alone[CODE * CODE];
     s->preconditioner = preconditioner_create(s->elimination, (struct knowledge){s->g, 1, 1});
     apply_to_unit_vectors(s, NULL, 0, 0.5f);
