@@ -59,5 +59,11 @@ law "eval: offline, learning is timed" awk "BEGIN { exit !($(offline | json lear
 learnt() { bpcn eval --data photos --model nearest --length 2 --tasks mask0.25 --json | grep -o '"learn_seconds": [^,]*'; }
 law "eval: others have learnt when they have written" test "$(learnt)" = '"learn_seconds": null'
 
+pictures shards 14 8
+law "eval measures shards" contains \
+    "$(bpcn eval --data shards --hidden 16,16 --shards 4 --shard-rows 5 --length 14 --tasks mask0.25 --json)" '"right": 1,'
+law "eval: shards that are none" fails 1 "bpcn-paper eval: bayespcn: shards is 0, but must be 1 to 262144" \
+    bpcn eval --data shards --shards 0 --length 2
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

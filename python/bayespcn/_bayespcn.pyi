@@ -31,6 +31,7 @@ MAX_LOOK: int
 class Error(Exception):
     status: int
     status_name: str
+    place: str  # where in the input it was wrong, or ""
     written: int
 
 class InvalidError(Error, ValueError): ...

@@ -33,8 +33,8 @@ static PyObject *errors[ERRORS]; /* 0: the base of all */
 /* A class with its status, in the module under its last name. */
 static PyObject *add_error(PyObject *module, const char *name, const char *doc, PyObject *bases, int status)
 {
-    PyObject *members = Py_BuildValue("{s:i,s:s,s:i}", "status", status, "status_name",
-                                      status > 0 ? bpcn_status_name((bpcn_status)status) : "", "written", 0);
+    PyObject *members = Py_BuildValue("{s:i,s:s,s:s,s:i}", "status", status, "status_name",
+                                      status > 0 ? bpcn_status_name((bpcn_status)status) : "", "place", "", "written", 0);
     PyObject *class = members == NULL ? NULL : PyErr_NewExceptionWithDoc(name, doc, bases, members);
     Py_XDECREF(members);
     if (class != NULL && PyModule_AddObjectRef(module, strchr(name, '.') + 1, class) != 0)
@@ -62,7 +62,12 @@ PyObject *error_class(bpcn_status status)
 
 PyObject *raise_status(bpcn_status status)
 {
-    PyErr_SetString(error_class(status), bpcn_error());
+    PyObject *class = error_class(status), *error = PyObject_CallFunction(class, "s", bpcn_error());
+    PyObject *place = error == NULL ? NULL : PyUnicode_DecodeUTF8(bpcn_error_place(), (Py_ssize_t)strlen(bpcn_error_place()), "replace");
+    if (place != NULL && PyObject_SetAttrString(error, "place", place) == 0)
+        PyErr_SetObject(class, error);
+    Py_XDECREF(place);
+    Py_XDECREF(error);
     return NULL;
 }
 

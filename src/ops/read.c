@@ -123,28 +123,6 @@ static void read_destroy(struct read *r)
     free(r->predictions);
 }
 
-void read_see_queries(struct read *r)
-{
-    for (size_t i = 0; i < r->request->n; i++)
-        r->rows->x0[i] = r->x + i * r->model->width[0];
-}
-
-void read_see_answers(struct read *r)
-{
-    for (size_t i = 0; i < r->request->n; i++)
-        r->rows->x0[i] = r->answers + i * r->model->width[0];
-}
-
-bpcn_status read_load_weights(struct read *r)
-{
-    for (size_t k = 0; k < r->model->options.particles; k++) {
-        r->weights[k] = cache_weights(r->shard->cache, k);
-        if (r->weights[k] == NULL)
-            return BPCN_NO_MEMORY;
-    }
-    return BPCN_OK;
-}
-
 bpcn_status read_energy(const struct shard *shard, struct team *team, const struct energy_request *request)
 {
     struct read r;

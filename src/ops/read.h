@@ -44,14 +44,31 @@ struct read {
 bpcn_status read_rows(const struct shard *shard, struct team *team, const struct read_request *request);
 bpcn_status read_energy(const struct shard *shard, struct team *team, const struct energy_request *request);
 
-/* ---- read.c: what both ways of reading share */
+/* ---- what all three files share */
 
 /* The search sees the queries, or the answers so far. */
-void read_see_queries(struct read *r);
-void read_see_answers(struct read *r);
+static inline void read_see_queries(struct read *r)
+{
+    for (size_t i = 0; i < r->request->n; i++)
+        r->rows->x0[i] = r->x + i * r->model->width[0];
+}
+
+static inline void read_see_answers(struct read *r)
+{
+    for (size_t i = 0; i < r->request->n; i++)
+        r->rows->x0[i] = r->answers + i * r->model->width[0];
+}
 
 /* Fills r->weights for all particles. */
-bpcn_status read_load_weights(struct read *r);
+static inline bpcn_status read_load_weights(struct read *r)
+{
+    for (size_t k = 0; k < r->model->options.particles; k++) {
+        r->weights[k] = cache_weights(r->shard->cache, k);
+        if (r->weights[k] == NULL)
+            return BPCN_NO_MEMORY;
+    }
+    return BPCN_OK;
+}
 
 /* ---- read_paper.c: fills codes, answers and outcome */
 bpcn_status read_paper(struct read *r);

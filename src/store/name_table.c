@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Where the fields of a slot are. */
-enum { NAME_AT_NUMBER = NAME_ROOM, NAME_AT_SHARD = 72, NAME_AT_PARTICLE = 76, NAME_AT_SUM = 80, NAME_AT_SKETCH = 88, NAME_AT_KEPT = 216 };
+enum { NAME_AT_NUMBER = NAME_ROOM, NAME_AT_SHARD = 72, NAME_AT_PARTICLE = 76, NAME_AT_SUM = 80, NAME_AT_SKETCH = 88 };
 _Static_assert(NAME_AT_KEPT == NAME_AT_SKETCH + 4 * SKETCH, "the sketch fills its place");
 
 static const uint32_t with_holes = UINT32_C(1) << 31; /* beside the particle */
@@ -53,21 +53,6 @@ static double sketch_distance(const float *a, const float *b, size_t dim)
 }
 
 /* ---- slots */
-
-int names_keep_rows(const bpcn_options *o)
-{
-    return o->views > 0 || o->layers == 0 || o->dim <= o->hidden[0];
-}
-
-size_t name_kept(const bpcn_options *o)
-{
-    return names_keep_rows(o) ? o->dim : o->hidden[0];
-}
-
-size_t name_bytes(const bpcn_options *o)
-{
-    return NAME_AT_KEPT + (4 * name_kept(o) + 7) / 8 * 8;
-}
 
 int names_create(struct names *n, const bpcn_options *options)
 {

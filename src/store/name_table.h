@@ -8,7 +8,11 @@
 
 #include "bayespcn.h"
 
-enum { SKETCH = 32, NAME_ROOM = BPCN_MAX_NAME + 1 };
+enum {
+    SKETCH = 32,
+    NAME_ROOM = BPCN_MAX_NAME + 1,
+    NAME_AT_KEPT = 216 /* bytes before the numbers that are kept of a row (docs/FORMAT.md) */
+};
 
 struct names {
     size_t most, count, room; /* to be kept; kept; that memory was taken for */
@@ -35,11 +39,21 @@ struct named {
 };
 
 /* Whether the row itself is kept, and not a code. */
-int names_keep_rows(const bpcn_options *options);
+static inline int names_keep_rows(const bpcn_options *options)
+{
+    return options->views > 0 || options->layers == 0 || options->dim <= options->hidden[0];
+}
 
 /* Numbers that are kept of a row, and bytes in all. */
-size_t name_kept(const bpcn_options *options);
-size_t name_bytes(const bpcn_options *options);
+static inline size_t name_kept(const bpcn_options *options)
+{
+    return names_keep_rows(options) ? options->dim : options->hidden[0];
+}
+
+static inline size_t name_bytes(const bpcn_options *options)
+{
+    return NAME_AT_KEPT + (4 * name_kept(options) + 7) / 8 * 8;
+}
 
 /* None yet, and memory for one; -1 when there is none. More is taken as it is needed, in place of the old. */
 int names_create(struct names *names, const bpcn_options *options);

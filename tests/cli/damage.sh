@@ -100,9 +100,9 @@ if mknod device b 7 250 2>/dev/null; then
     law "recover too" says 1 "is there already" bpcn recover d.mem device
     law "arrays are not written to one" says 2 "device: is a device, which is neither written to nor replaced" \
         bpcn read d.mem p.pgm -o device --output-format csv
-    law "nor pictures, through a link" says 2 "link.png: not a file" bpcn read d.mem p.pgm -o link.png
-    law "nor samples" says 2 "link.png: not a file" bpcn sample d.mem -o link.png
-    law "nor exports" says 1 "d.npz: not a file" bpcn export d.mem d.npz
+    law "nor pictures, through a link" says 2 "link.png: is a device, which is neither written to nor replaced" bpcn read d.mem p.pgm -o link.png
+    law "nor samples" says 2 "link.png: is a device, which is neither written to nor replaced" bpcn sample d.mem -o link.png
+    law "nor exports" says 1 "d.npz: is a device, which is neither written to nor replaced" bpcn export d.mem d.npz
     law "it is still a device" test -b device
 else
     skip "laws about devices: this user may not make one"

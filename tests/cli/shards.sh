@@ -138,9 +138,3 @@ q = dict(p); del q['shard1.weights']; np.savez('less.npz', **q)"
 else
     skip "archives seen by NumPy: no Python with NumPy here"
 fi
-
-# ---- eval
-run bpcn eval --data photos --hidden 16,16 --shards 4 --shard-rows 5 --length 14 --tasks mask0.25 --json
-law "eval measures shards" contains "$out" '"right": 1,'
-law "eval: shards that are none" fails 1 "bpcn eval: bayespcn: shards is 0, but must be 1 to 262144" \
-    bpcn eval --data photos --shards 0 --length 2

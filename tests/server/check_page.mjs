@@ -165,7 +165,7 @@ async function guarded() {
   await page.waitForSelector("#login:visible");
   law("without a token the page asks for it", (await page.textContent("#trouble")).includes("token"));
   await page.keyboard.type("wrong-token"); await page.keyboard.press("Enter");
-  await page.waitForFunction(() => $("trouble").textContent.includes("not the one"));
+  await page.waitForFunction(() => $("trouble").textContent.includes("not one that"));
   law("a wrong one is told", true); await shot(page, "token");
   await page.fill("#token", "open-sesame"); await page.keyboard.press("Enter");
   await page.waitForSelector("#take:visible");
