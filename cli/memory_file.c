@@ -281,23 +281,26 @@ void memory_file_close(struct memory_file *file)
     fmt_schema_free(&file->note.fields);
 }
 
-int memory_file_sync(struct memory_file *file)
+bpcn_status memory_file_sync(struct memory_file *file)
 {
     bpcn_status status =
         file->folder != NULL ? parts_change(file->folder, CHANGE_SYNC, 0) : bpcn_memory_sync(file->memory);
     file->synced = seconds_now();
-    return status == BPCN_OK ? 0 : memory_file_error(file, status);
+    return status;
 }
 
 int memory_file_commit(struct memory_file *file)
 {
     bpcn_status status = set_note(file->folder != NULL ? file->folder->part[0].memory : file->memory, &file->note);
-    return status == BPCN_OK ? memory_file_sync(file) : memory_file_error(file, status);
+    if (status == BPCN_OK)
+        status = memory_file_sync(file);
+    return status == BPCN_OK ? 0 : memory_file_error(file, status);
 }
 
 int memory_file_breathe(struct memory_file *file)
 {
-    return seconds_now() - file->synced < seconds_between_syncs ? 0 : memory_file_sync(file);
+    bpcn_status status = seconds_now() - file->synced < seconds_between_syncs ? BPCN_OK : memory_file_sync(file);
+    return status == BPCN_OK ? 0 : memory_file_error(file, status);
 }
 
 /* ---- what is done with it */

@@ -61,9 +61,9 @@ void memory_file_tell_dropped(const struct console *console, const char *path, u
 /* That one of its seals is damaged, once a run. */
 void memory_file_tell_seal(const struct console *console, const char *path, uint64_t torn);
 
-/* Makes sure that everything so far, the note too, is on disk; the same without the note. */
+/* Makes everything so far durable, with the note; without the note, and without a message. */
 int memory_file_commit(struct memory_file *file);
-int memory_file_sync(struct memory_file *file);
+bpcn_status memory_file_sync(struct memory_file *file);
 
 /* Between rows: makes changes durable now and then, so that little is lost when power fails. */
 int memory_file_breathe(struct memory_file *file);

@@ -30,6 +30,8 @@
  *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
  *     one memory at once; all others want it alone. What a call computes from the parameters alone is
  *     kept for the calls after it, whichever thread they come from, until the memory changes.
+ *   - Processes: after a fork the child may read a memory that lives in a file, save it elsewhere and free it. Every call
+ *     of the child that would change or close the file is BPCN_INVALID; it never touches the parent's file.
  *   - The same seed, inputs and number of threads on the same machine give the same bits; of a read
  *     any number of threads does, and for layers narrower than 256 whatever was read before (wider ones
  *     prepare for a kind of query only when it comes again). A memory that was closed and opened again is the same to the bit, but
@@ -528,7 +530,15 @@ BPCN_API void bpcn_open_options_default(bpcn_open_options *options, size_t size)
    if the last acknowledged call had just returned: what was being written then is dropped, or
    there as a whole, and bpcn_memory_get_file tells. BPCN_BUSY when another handle writes it.
    set_layer, set_top and set_weights are refused for such a memory. After a failed sync no more
-   is written (BPCN_IO); it can still be read, or saved elsewhere. */
+   is written (BPCN_IO); it can still be read, or saved elsewhere.
+
+   Every sync looks whether the file is still at its path. If it was moved, removed or replaced, the call that wanted the
+   sync fails with BPCN_GONE, as do all changes after it, and the sentence says where the rows are: in a file under another
+   name, or in this process alone, which can save them elsewhere.
+
+   A file never grows beyond bpcn_file_info.file_most. When its log is as long as that allows and cannot be folded, say
+   because nobody may make files in its folder, the next change fails with the reason (BPCN_IO, BPCN_NO_SPACE), nothing
+   is lost, and changes go on once the reason is gone. */
 BPCN_API bpcn_status bpcn_memory_open(const char *path, const bpcn_open_options *options, bpcn_memory **memory);
 
 /* Makes all changes so far durable. */
@@ -539,7 +549,8 @@ BPCN_API bpcn_status bpcn_memory_sync(bpcn_memory *memory);
 BPCN_API bpcn_status bpcn_memory_checkpoint(bpcn_memory *memory);
 
 /* Syncs, closes and frees; NULL is fine. What bpcn_memory_free does, with a status: after a
-   failure, changes not synced before may be lost. Frees in any case. */
+   failure, changes not synced before may be lost. Frees in any case. In the child of a fork it frees, leaves the file
+   alone and says BPCN_INVALID. */
 BPCN_API bpcn_status bpcn_memory_close(bpcn_memory *memory);
 
 /* A plain copy of any memory: to a file that takes the place of the one that was there (no folder, no

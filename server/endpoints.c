@@ -76,8 +76,8 @@ static bpcn_status job_failure(const struct request *r, const struct job *job)
     if (job->status == BPCN_NO_SPACE)
         return http_fail(507, where, "the disk has no room for it%s", before);
     if (job->status == BPCN_GONE)
-        return http_fail(500, where, "the memory's file was moved, removed or replaced; nothing is written any more%s",
-                         before);
+        return http_fail(500, where, "the memory's file was moved, removed or replaced, and takes no more changes; the server's log says "
+                         "where its rows are");
     if (of_file || job->why[0] == '\0')
         return http_fail(code, where, "the memory's file failed; the server's log says why%s",
                          job->done > 0 ? ", and rows before this one may be in it" : "");

@@ -608,7 +608,7 @@ static void turn_of_changes(struct worker *w)
     if (done.first == NULL)
         return;
     pthread_mutex_unlock(&w->lock);
-    bpcn_status synced = w->closed ? BPCN_GONE : memory_file_sync(w->file) == 0 ? BPCN_OK : BPCN_IO;
+    bpcn_status synced = w->closed ? BPCN_GONE : memory_file_sync(w->file);
     if (synced != BPCN_OK && trouble == BPCN_OK) {
         trouble = synced;
         snprintf(why, sizeof why, "%s", w->closed ? "the memory's file is not open" : bpcn_error());

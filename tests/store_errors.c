@@ -23,7 +23,7 @@ struct fault {
     long count;
     int writing;     /* steps are being made: a sync is one of the log, */
     int replacing;   /* unless it is one of a file that is to take the place of this one */
-    int sync_failed; /* of the log */
+    int sync_failed; /* of the log, or the look at its path that belongs to it */
 };
 
 static int before(void *user, const struct event *event, size_t *most)
@@ -46,6 +46,8 @@ static int before(void *user, const struct event *event, size_t *most)
     }
     if (fault->writing && !fault->replacing && event->call == CALL_SYNC)
         fault->sync_failed |= fault->reason != EINTR || fault->for_ever;
+    if (fault->writing && !fault->replacing && (event->call == CALL_STATUS || event->call == CALL_FIND))
+        fault->sync_failed = 1;
     return fault->reason;
 }
 

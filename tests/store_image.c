@@ -121,5 +121,5 @@ struct file_ops image_ops(struct image *image)
 {
     return (struct file_ops){image,          image_open,   do_nothing,   image_read, image_write,
                              image_truncate, do_nothing,   image_status, image_find, do_nothing,
-                             image_permit,   image_rename, image_remove, image_room};
+                             image_permit,   image_rename, image_remove, image_room, do_nothing};
 }

@@ -111,11 +111,17 @@ static int seam_room(void *context, const char *folder, uint64_t *bytes)
     return enter(context, &e, NULL) ? (int)leave(context, &e, beneath(context)->room(NULL, folder, bytes)) : -1;
 }
 
+static int seam_unlock(void *context, int fd)
+{
+    return beneath(context)->unlock(NULL, fd);
+}
+
 void seam_start(struct seam *seam)
 {
     seam->ops =
         (struct file_ops){seam,        seam_open, seam_close, seam_read,   seam_write,  seam_truncate, seam_sync,
-                          seam_status, seam_find, seam_lock,  seam_permit, seam_rename, seam_remove,   seam_room};
+                          seam_status, seam_find, seam_lock,  seam_permit, seam_rename, seam_remove,   seam_room,
+                          seam_unlock};
 }
 
 static int no_sync(void *context, int fd)

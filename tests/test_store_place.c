@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "store.h"
+#include "store_seam.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -36,10 +38,215 @@ static void file_that_was_replaced_is_not_overwritten(void **state)
     (void)state;
     assert_int_equal(bpcn_memory_save(plain, scratch("other")), BPCN_OK);
     assert_int_equal(rename(scratch("other"), scratch("swapped")), 0);
-    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_IO);
+    assert_int_equal(bpcn_memory_checkpoint(m), BPCN_GONE);
     assert_non_null(strstr(bpcn_error(), "replaced"));
     bpcn_memory_free(m);
     bpcn_memory_free(plain);
+}
+
+/* Under each way to sync, what a call acknowledges is in the file at the path. */
+static bpcn_status acknowledge(bpcn_memory *m, bpcn_sync sync, uint64_t row)
+{
+    bpcn_status status = write_row(m, row);
+    return status == BPCN_OK && sync == BPCN_SYNC_MANUAL ? bpcn_memory_sync(m) : status;
+}
+
+static void file_that_was_moved_takes_no_more_rows(void **state)
+{
+    bpcn_options o = small_options();
+    bpcn_file_info info = empty_info();
+    (void)state;
+    for (int sync = BPCN_SYNC_EACH; sync <= BPCN_SYNC_MANUAL; sync++) {
+        bpcn_memory *m = create_file(scratch("here"), &o, (bpcn_sync)sync);
+        assert_int_equal(acknowledge(m, (bpcn_sync)sync, 0), BPCN_OK);
+        assert_int_equal(rename(scratch("here"), scratch("there")), 0);
+        assert_int_equal(acknowledge(m, (bpcn_sync)sync, 1), BPCN_GONE);
+        assert_non_null(strstr(bpcn_error(), "moved"));
+        assert_non_null(strstr(bpcn_error(), "there")); /* where the rows are */
+        assert_int_equal(write_row(m, 2), BPCN_GONE);
+        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_GONE);
+        assert_int_equal(rename(scratch("there"), scratch("here")), 0);
+        assert_int_equal(write_row(m, 2), BPCN_GONE); /* who moved it may have opened it meanwhile */
+        bpcn_memory_free(m);
+        assert_int_equal(bpcn_file_check(scratch("here"), &info, NULL), BPCN_OK);
+        assert_in_range(info.writes, 1, 2); /* the second was refused after it had been synced */
+        assert_int_equal(unlink(scratch("here")), 0);
+    }
+}
+
+static void file_that_was_removed_takes_no_more_rows(void **state)
+{
+    bpcn_options o = small_options();
+    (void)state;
+    for (int sync = BPCN_SYNC_EACH; sync <= BPCN_SYNC_MANUAL; sync++) {
+        bpcn_memory *m = create_file(scratch("here"), &o, (bpcn_sync)sync), *copy;
+        assert_int_equal(acknowledge(m, (bpcn_sync)sync, 0), BPCN_OK);
+        assert_int_equal(unlink(scratch("here")), 0);
+        assert_int_equal(acknowledge(m, (bpcn_sync)sync, 1), BPCN_GONE);
+        assert_non_null(strstr(bpcn_error(), "removed"));
+        assert_int_equal(bpcn_memory_save(m, scratch("saved elsewhere")), BPCN_OK); /* as the sentence says */
+        assert_int_equal(bpcn_memory_load(scratch("saved elsewhere"), &copy), BPCN_OK);
+        assert_int_equal(same_state(m, copy), 1);
+        bpcn_memory_free(copy);
+        bpcn_memory_free(m);
+        m = create_file(scratch("here"), &o, (bpcn_sync)sync); /* removed while nobody wrote: closing tells */
+        assert_int_equal(write_row(m, 0), BPCN_OK);
+        assert_int_equal(unlink(scratch("here")), 0);
+        assert_int_equal(bpcn_memory_close(m), BPCN_GONE);
+    }
+}
+
+/* Calls work(m) in a child; its sentence must contain `word`. */
+static void in_child(bpcn_memory *m, bpcn_status (*work)(bpcn_memory *), bpcn_status expected, const char *word)
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(work(m) == expected && (word == NULL || strstr(bpcn_error(), word) != NULL) ? 0 : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static bpcn_status write_one(bpcn_memory *m)
+{
+    return write_row(m, 7);
+}
+
+static bpcn_status delete_one(bpcn_memory *m)
+{
+    float row[5];
+    make_row(0, 5, row);
+    return bpcn_memory_delete(m, row);
+}
+
+static bpcn_status forget_some(bpcn_memory *m)
+{
+    return bpcn_memory_forget(m, 0.1);
+}
+
+static bpcn_status discount_some(bpcn_memory *m)
+{
+    return bpcn_memory_discount(m, 0.1);
+}
+
+static bpcn_status set_note(bpcn_memory *m)
+{
+    return bpcn_memory_set_note(m, "x", 1);
+}
+
+static bpcn_status set_minimizer(bpcn_memory *m)
+{
+    return bpcn_memory_set_minimizer(m, BPCN_ADAM);
+}
+
+static bpcn_status read_and_save(bpcn_memory *m)
+{
+    float row[5];
+    make_row(0, 5, row);
+    bpcn_status status = bpcn_memory_read(m, row, NULL, 1, NULL, row, NULL);
+    return status == BPCN_OK ? bpcn_memory_save(m, scratch("of the child")) : status;
+}
+
+static void child_of_a_fork_reads_but_writes_nothing(void **state)
+{
+    bpcn_status (*const changes[])(bpcn_memory *) = {write_one,     delete_one,       forget_some,
+                                                     discount_some, set_note,         set_minimizer,
+                                                     bpcn_memory_sync, bpcn_memory_checkpoint, bpcn_memory_close};
+    bpcn_options o = small_options();
+    size_t n, before;
+    (void)state;
+    for (int sync = BPCN_SYNC_EACH; sync <= BPCN_SYNC_MANUAL; sync++) {
+        bpcn_memory *m = create_file(scratch("forked"), &o, (bpcn_sync)sync);
+        for (uint64_t i = 0; i < 8; i++)
+            assert_int_equal(write_row(m, i), BPCN_OK);
+        unsigned char *bytes = read_whole(scratch("forked"), &before);
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+            in_child(m, changes[i], BPCN_INVALID, "another process");
+        in_child(m, read_and_save, BPCN_OK, NULL);
+        unsigned char *after = read_whole(scratch("forked"), &n);
+        assert_int_equal(n, before);
+        assert_memory_equal(bytes, after, n); /* not even its seal */
+        free(bytes);
+        free(after);
+        assert_int_equal(write_row(m, 8), BPCN_OK);
+        assert_int_equal(bpcn_memory_close(m), BPCN_OK);
+        m = reopen(scratch("forked"));
+        bpcn_stats stats = {.size = sizeof stats};
+        assert_int_equal(bpcn_memory_get_stats(m, &stats), BPCN_OK);
+        assert_int_equal(stats.writes, 9);
+        bpcn_memory_free(m);
+        assert_int_equal(unlink(scratch("forked")), 0);
+    }
+}
+
+/* The child has a copy of the descriptor, and with it of the lock. */
+static void closed_file_is_free_while_a_forked_child_lives(void **state)
+{
+    int go[2], status;
+    bpcn_options o = small_options();
+    bpcn_memory *m = create_file(scratch("left to a child"), &o, BPCN_SYNC_EACH);
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        char end;
+        close(go[1]);
+        _exit(read(go[0], &end, 1) == 0 ? 0 : 1);
+    }
+    assert_int_equal(bpcn_memory_close(m), BPCN_OK);
+    m = reopen(scratch("left to a child"));
+    assert_int_equal(write_row(m, 0), BPCN_OK);
+    bpcn_memory_free(m);
+    close(go[0]);
+    close(go[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* What a folder without the right to write in it does to whoever has no more rights than it gives. */
+static int refuse_new_files(void *user, const struct event *event, size_t *most)
+{
+    (void)most;
+    return *(int *)user && event->call == CALL_OPEN && strstr(event->path, ".bpcn-new") != NULL ? EACCES : 0;
+}
+
+static void file_in_a_folder_without_rights_stays_within_its_bound(void **state)
+{
+    int refuse = 0;
+    struct file_ops quick = file_without_sync();
+    struct seam seam = {.user = &refuse, .before = refuse_new_files, .beneath = &quick};
+    bpcn_options o = small_options();
+    bpcn_open_options how;
+    bpcn_memory *m;
+    bpcn_status status = BPCN_OK;
+    bpcn_file_info info = empty_info();
+    struct stat is;
+    (void)state;
+    bpcn_open_options_default(&how, sizeof how);
+    how.create = &o;
+    how.checkpoint_bytes = 2000;
+    seam_start(&seam);
+    assert_int_equal(memory_open(&seam.ops, scratch("locked in"), &how, &m), BPCN_OK);
+    refuse = 1;
+    uint64_t rows = 0;
+    while (rows < 1000 && (status = write_row(m, rows)) == BPCN_OK)
+        rows++;
+    assert_int_equal(status, BPCN_IO);
+    assert_non_null(strstr(bpcn_error(), "as long as it may get"));
+    assert_non_null(strstr(bpcn_error(), "Permission denied"));
+    assert_true(rows > 5); /* the log was used */
+    assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
+    assert_int_equal(stat(scratch("locked in"), &is), 0);
+    assert_true((uint64_t)is.st_size <= info.file_most);
+    assert_int_equal(write_row(m, rows), BPCN_IO); /* every time */
+    refuse = 0;
+    assert_int_equal(write_row(m, rows), BPCN_OK); /* nothing was lost, and it goes on */
+    bpcn_stats stats = {.size = sizeof stats};
+    assert_int_equal(bpcn_memory_get_stats(m, &stats), BPCN_OK);
+    assert_int_equal(stats.writes, rows + 1);
+    bpcn_memory_free(m);
 }
 
 static void permissions_and_links_survive_a_checkpoint(void **state)
@@ -341,6 +548,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(second_writer_is_told_that_the_file_is_busy),
         cmocka_unit_test(file_that_was_replaced_is_not_overwritten),
+        cmocka_unit_test(file_that_was_moved_takes_no_more_rows),
+        cmocka_unit_test(file_that_was_removed_takes_no_more_rows),
+        cmocka_unit_test(child_of_a_fork_reads_but_writes_nothing),
+        cmocka_unit_test(closed_file_is_free_while_a_forked_child_lives),
+        cmocka_unit_test(file_in_a_folder_without_rights_stays_within_its_bound),
         cmocka_unit_test(permissions_and_links_survive_a_checkpoint),
         cmocka_unit_test(relative_paths_and_the_root_folder_work),
         cmocka_unit_test(other_files_are_told_from_damaged_ones),

@@ -59,6 +59,7 @@ static void fill_status(const struct stat *from, struct file_status *status)
                                    .mode = (unsigned)from->st_mode & 07777,
                                    .owner = (unsigned)from->st_uid,
                                    .group = (unsigned)from->st_gid,
+                                   .links = (uint64_t)from->st_nlink,
                                    .regular = S_ISREG(from->st_mode)};
 }
 
@@ -88,6 +89,12 @@ static int posix_lock(void *context, int fd)
 {
     (void)context;
     return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+static int posix_unlock(void *context, int fd)
+{
+    (void)context;
+    return flock(fd, LOCK_UN);
 }
 
 static int posix_permit(void *context, int fd, const struct file_status *like)
@@ -133,6 +140,7 @@ const struct file_ops file_posix = {
     .rename = posix_rename,
     .remove = posix_remove,
     .room = posix_room,
+    .unlock = posix_unlock,
 };
 
 /* Whether to try again: counts the interruptions in a row. */
@@ -244,7 +252,7 @@ int file_is_at(const struct file *file, const char *path)
     if (file->ops->status(file->ops->context, file->fd, &here) != 0)
         return -1;
     if (file->ops->find(file->ops->context, path, &there) != 0)
-        return errno == ENOENT ? 0 : -1;
+        return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
     return here.device == there.device && here.inode == there.inode;
 }
 
@@ -261,6 +269,35 @@ bpcn_status file_fail(const char *what, const char *path)
     char reason[128] = "";
     strerror_r(errno, reason, sizeof reason);
     return bpcn_fail(is_no_space(errno) ? BPCN_NO_SPACE : BPCN_IO, "cannot %s %s: %s", what, path, reason);
+}
+
+/* The path that leads to the file now, where the system tells: Linux does. Otherwise its inode. */
+static void name_file(const struct file *file, const struct file_status *is, char *out, size_t room)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
+    ssize_t length = readlink(link, out, room - 1);
+    if (length > 0) {
+        out[length] = '\0';
+        if (file_is_at(file, out) == 1)
+            return;
+    }
+    snprintf(out, room, "the file with inode %llu", (unsigned long long)is->inode);
+}
+
+bpcn_status file_fail_gone(const struct file *file, const char *path)
+{
+    char where[512] = "";
+    struct file_status is, other;
+    int replaced = file->ops->find(file->ops->context, path, &other) == 0;
+    if (file->ops->status(file->ops->context, file->fd, &is) != 0 || is.links == 0)
+        return bpcn_fail(BPCN_GONE,
+                         "%s was %s while the memory was open: its rows are in this process alone, and lost when it "
+                         "ends unless they are saved elsewhere",
+                         path, replaced ? "replaced by another file" : "removed");
+    name_file(file, &is, where, sizeof where);
+    return bpcn_fail(BPCN_GONE, "%s was %s while the memory was open: its rows are in %s", path,
+                     replaced ? "moved and another file put in its place" : "moved", where);
 }
 
 bpcn_status file_fail_early_end(const char *path, uint64_t at)

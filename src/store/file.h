@@ -17,6 +17,7 @@ struct file_status {
     uint64_t device, inode; /* the same for two paths or descriptors of one file */
     unsigned mode;          /* permissions */
     unsigned owner, group;
+    uint64_t links; /* names that lead to it; 0: it was removed */
     int regular; /* a file, not a folder or a device */
 };
 
@@ -36,6 +37,7 @@ struct file_ops {
     int (*rename)(void *context, const char *from, const char *to);
     int (*remove)(void *context, const char *path);
     int (*room)(void *context, const char *folder, uint64_t *bytes); /* free on its disk, for this user */
+    int (*unlock)(void *context, int fd); /* for every copy of the descriptor that a fork made, too */
 };
 
 extern const struct file_ops file_posix;
@@ -63,6 +65,10 @@ int file_sync_folder(const struct file_ops *ops, const char *folder);
 
 /* Whether `path` leads to this very file: 1, 0, or -1 when that cannot be told. */
 int file_is_at(const struct file *file, const char *path);
+
+/* BPCN_GONE: another file or none is at the `path` where this one was opened. The sentence says what happened and where
+   the rows are. */
+bpcn_status file_fail_gone(const struct file *file, const char *path);
 
 /* BPCN_IO, or BPCN_NO_SPACE, with "cannot <what> <path>: <errno in words>". */
 bpcn_status file_fail(const char *what, const char *path);

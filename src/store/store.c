@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- reading a whole file */
 
@@ -205,6 +206,8 @@ struct store {
     int read_only;
     int made;         /* there was no file before */
     int broken;       /* the file may not be what we think: it is written no more */
+    int gone;         /* it is no longer at its path */
+    pid_t process;    /* that opened it: after a fork the child's copy writes no more */
     int suspect;      /* the last record may have spoilt the state */
     int everywhere;   /* in any shard */
     size_t last_rows; /* that it wrote */
@@ -271,14 +274,25 @@ static void set_limit(struct store *store, uint64_t snapshot)
         store->limit = bytes + (there - snapshot) / 2;
 }
 
-static void checkpoint_when_due(struct store *store, const struct contents *contents)
+/* Folds the log where it is due. A log that cannot be folded grows on, and folding is tried again after every quarter of
+   its usual length, until one more record could make the file longer than file_most: then this fails. */
+static bpcn_status checkpoint_when_due(struct store *store, const struct contents *contents)
 {
-    uint64_t bytes = store->log.end - store->log.start;
+    char reason[BPCN_MAX_ERROR + 1];
+    bpcn_file_info info;
+    uint64_t bytes = store->log.end - store->log.start, usual = log_limit(store->log.start, store->asked);
     if (bytes < store->limit || store->limit == UINT64_MAX)
-        return;
-    uint64_t limit = store->limit;
-    if (store_checkpoint(store, contents) != BPCN_OK) /* the log has everything: try again later */
-        store->limit = bytes + limit > bytes ? bytes + limit : UINT64_MAX;
+        return BPCN_OK;
+    bpcn_status status = store_checkpoint(store, contents);
+    if (status == BPCN_OK || store->broken || store->gone)
+        return status;
+    snprintf(reason, sizeof reason, "%s", bpcn_error());
+    store_info(store, contents, &info);
+    uint64_t most = info.file_most - log_record_most(&contents->options) - store->log.start;
+    store->limit = bytes < most && most - bytes > usual / 4 ? bytes + usual / 4 : most;
+    if (bytes < most || status == BPCN_NUMERIC)
+        return bytes < most ? BPCN_OK : status;
+    return bpcn_fail(status, "the log of %s is as long as it may get, and cannot be folded: %s", store->place.path, reason);
 }
 
 bpcn_status store_append(struct store *store, const struct contents *contents, const struct change *change)
@@ -298,7 +312,9 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
             return BPCN_NUMERIC;
         store->suspect = store->everywhere = 0;
     }
-    checkpoint_when_due(store, contents); /* a call of many rows does not make the log longer than others do */
+    status = checkpoint_when_due(store, contents); /* a call of many rows does not make the log longer than others do */
+    if (status != BPCN_OK)
+        return status;
     status = log_append(&store->log, contents->shard[0], change, &store->broken);
     status = place_explain(store->log.file.ops, &store->place, contents, "append to", status);
     if (status == BPCN_OK && store->sync == BPCN_SYNC_EACH)
@@ -316,6 +332,11 @@ bpcn_status store_begin(const struct store *store, enum change_kind kind)
 {
     if (store != NULL && store->read_only)
         return kind == CHANGE_MINIMIZER ? BPCN_OK : bpcn_fail(BPCN_READ_ONLY, "the memory was opened read-only");
+    if (store != NULL && store->process != getpid())
+        return bpcn_fail(BPCN_INVALID, "%s was opened by another process, which forked this one: open it here to write",
+                         store->place.path);
+    if (store != NULL && store->gone)
+        return file_fail_gone(&store->log.file, store->place.path);
     if (store != NULL && store->broken)
         return bpcn_fail(BPCN_IO,
                     "an earlier write or sync of %s failed: no more is written to it; save elsewhere or open "
@@ -332,11 +353,23 @@ bpcn_status store_refuse_set(const struct store *store)
                                 "and save it");
 }
 
+/* What is synced counts only in the file at the path. */
+static bpcn_status check_path(struct store *store)
+{
+    int here = file_is_at(&store->log.file, store->place.path);
+    if (here < 0)
+        return file_fail("find", store->place.path);
+    store->gone = !here;
+    return here ? BPCN_OK : file_fail_gone(&store->log.file, store->place.path);
+}
+
 bpcn_status store_sync(struct store *store)
 {
     bpcn_status status = store_begin(store, CHANGE_WRITE);
     if (status == BPCN_OK)
         status = log_sync(&store->log);
+    if (status == BPCN_OK)
+        status = check_path(store);
     store->broken |= status != BPCN_OK;
     return status;
 }
@@ -383,7 +416,7 @@ bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_st
         status = synced != BPCN_OK ? synced : status;
     }
     if (status == BPCN_OK)
-        checkpoint_when_due(store, contents);
+        (void)checkpoint_when_due(store, contents); /* the log has everything; the next change says what is wrong */
     return status;
 }
 
@@ -409,8 +442,8 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
     bpcn_status status = store_begin(store, CHANGE_WRITE);
     if (status == BPCN_OK && snapshot_check(contents) != BPCN_OK)
         return BPCN_NUMERIC;
-    if (status == BPCN_OK && file_is_at(&store->log.file, store->place.path) != 1)
-        return bpcn_fail(BPCN_IO, "%s is not the file that was opened: somebody moved or replaced it", store->place.path);
+    if (status == BPCN_OK)
+        status = check_path(store);
     if (status != BPCN_OK)
         return status;
     status = place_replace(&store->place, &store->log.file, contents, store->generation + 1, &file, &header, &moved);
@@ -437,6 +470,8 @@ bpcn_status store_close(struct store *store)
         if (status == BPCN_OK)
             status = log_seal(&store->log); /* after the sync: what a seal says must be durable before it */
     }
+    if (store->log.file.fd >= 0 && store->process == getpid())
+        (void)store->log.file.ops->unlock(store->log.file.ops->context, store->log.file.fd); /* a child may hold a copy */
     file_close(&store->log.file);
     free(store->log.buffer);
     free(store);
@@ -535,6 +570,7 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     store->log.file = (struct file){ops, -1};
     store->log.path = store->place.path;
     store->read_only = options->read_only;
+    store->process = getpid();
     bpcn_status status = place_find(path, &store->place);
     if (status == BPCN_OK)
         status = options->read_only ? read_unlocked(ops, store->place.path, &store->log, contents, &header)

@@ -35,6 +35,35 @@ if grep -q . /proc/self/syscall 2>/dev/null; then
     signalled TERM 0 read m.mem - -o answers.npy
     law "also before its first row" same "$status $err" \
         "143 bpcn read: m.mem: terminated after 0 rows; answers.npy was not written"
+    disturbed() { # disturbed ACTION...: what is done to the file while a writer waits for more rows
+        local pid look
+        bpcn create z.mem --dim 64 --hidden 16 -q
+        cp z.mem backup.mem
+        "$BPCN" write z.mem - <pipe >.out 2>.err &
+        pid=$!
+        exec 9>pipe
+        head -c $((64 * 64 * 4)) /dev/zero >&9
+        for look in $(seq 1200); do
+            grep -q '^[0-9]* 0x0 ' /proc/$pid/syscall && break
+            sleep 0.05
+        done
+        "$@"
+        exec 9>&-
+        wait $pid
+        status=$?
+        err=$(cat .err)
+        rm -f z.mem backup.mem
+    }
+    disturbed rm z.mem
+    law "a file removed under a writer fails the write" same "$status" 1
+    law "and it says that the rows are lost" contains "$err" "was removed while the memory was open"
+    disturbed mv backup.mem z.mem
+    law "so does a file put in its place" same "$status" 1
+    law "and that it was" contains "$err" "was replaced by another file while the memory was open"
+    disturbed mv z.mem elsewhere.mem
+    law "a file moved under a writer fails the write" same "$status" 1
+    law "and it says where the rows are" contains "$err" "its rows are in $PWD/elsewhere.mem"
+    law "which holds them" same "$(bpcn info elsewhere.mem --json | json writes)" 64
 else
     skip "signals: this system does not say what a process waits for"
 fi

@@ -113,6 +113,37 @@ def write_until_refused(s):
     return written, (status, a)
 
 
+def lost_file():
+    """A file that is removed, moved or replaced under the server takes no more rows, and health says so."""
+    def remove():
+        os.remove("l.mem")
+
+    def replace():
+        shutil.copy("l.mem", "backup.mem")
+        os.rename("backup.mem", "l.mem")
+
+    def move():
+        os.rename("l.mem", "moved.mem")
+
+    for what, act, part in (("removed", remove, "was removed"), ("replaced", replace, "was replaced"),
+                            ("moved", move, "its rows are in")):
+        if os.path.exists("l.mem"):
+            os.remove("l.mem")
+        make("l.mem")
+        with Server("l.mem") as s:
+            before = s.json("GET", "/health")[0], s.json("POST", "/v1/write", {"rows": rows(1, WIDTH)})[0]
+            act()
+            refused = s.json("POST", "/v1/write", {"rows": rows(1, WIDTH, 1)})
+            law("a file that is %s under a server takes no more rows" % what,
+                before == (200, 200) and is_refused(500, "moved, removed or replaced", refused), (before, refused))
+            law("and health says so", s.json("GET", "/health")[0] == 503)
+            again = s.json("POST", "/v1/write", {"rows": rows(1, WIDTH, 2)})
+            law("and it stays so", again[0] >= 500 and s.json("GET", "/health")[0] == 503, again)
+            s.kill()
+            log = s.process.stderr.read()
+            law("the log has what happened, once", part in log and len(log.splitlines()) == 1, log)
+
+
 def full_disk():
     """The file may grow by 4 KiB (sh counts blocks of 512 bytes): what is refused is 507, and what was written stays."""
     make("d.mem", "--shards", "4")
@@ -177,4 +208,4 @@ def killed():
 
 
 if __name__ == "__main__":
-    run(gathering, crowd, patience, full_queue, full_disk, killed)
+    run(gathering, crowd, patience, full_queue, lost_file, full_disk, killed)
