@@ -49,13 +49,12 @@ static int check_file(const struct console *console, const char *path, bpcn_file
     total->dropped_bytes += info.dropped_bytes;
     total->dropped_rows += info.dropped_rows;
     total->sealed = total->sealed && info.sealed;
-    total->version = info.version < total->version ? info.version : total->version;
     return 0;
 }
 
 int upkeep_check(const struct console *console, const char *path)
 {
-    bpcn_file_info total = {.size = sizeof total, .sealed = 1, .version = UINT32_MAX};
+    bpcn_file_info total = {.size = sizeof total, .sealed = 1};
     int failed = each_file(console, path, check_file, &total);
     if (failed)
         return failed;
@@ -72,9 +71,7 @@ int upkeep_check(const struct console *console, const char *path)
     if (total.dropped_bytes > 0)
         return EXIT_REFUSED;
     console_print(console, "%s: sound%s\n", path,
-                  total.sealed        ? ""
-                  : total.version < 3 ? " (of an older format, which tells no damage of its end from a crash)"
-                                      : " (not closed: a crash ended its writer, or one is at work)");
+                  total.sealed ? "" : " (not closed: a crash ended its writer, or one is at work)");
     return total.torn_seal > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 

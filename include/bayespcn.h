@@ -186,8 +186,7 @@ typedef struct bpcn_options {
                                        k shard_step of the whole, and has that one's prior; default 0 */
     size_t shard_step;              /* 0 (default): 1. No number may be above 4294967295 */
     size_t surprises;               /* of how many of the latest rows it is kept how surprising they were, for
-                                       bpcn_memory_typicality, 0 .. BPCN_MAX_SURPRISES; default 1024. 24 bytes each.
-                                       0 in memories from files of format version 1 or 2 */
+                                       bpcn_memory_typicality, 0 .. BPCN_MAX_SURPRISES; default 1024. 24 bytes each */
     size_t views;                   /* 0 (default), or for tables: so many ways to share rows out. Every row is written
                                        once in each view, to one of its shards / views shards (a power of two, at
                                        most 256): the one for the side of some random planes through 0 on which the
@@ -577,8 +576,8 @@ typedef struct bpcn_file_info {
     uint64_t dropped_bytes; /* of a torn end, never acknowledged: found by bpcn_file_check and when opened
                                read-only, cut off by bpcn_memory_open */
     uint64_t dropped_rows;  /* that were being written in it, at most */
-    uint64_t sealed;        /* 1: the file is as it was closed; 0: it is open, a crash ended its writer, or
-                               it is older than version 3; 0 from bpcn_file_inspect */
+    uint64_t sealed;        /* 1: the file is as it was closed; 0: it is open, or a crash ended its writer;
+                               0 from bpcn_file_inspect */
     uint64_t file_most;     /* bytes that the file never exceeds: with all shards begun, the log at its
                                longest, the longest note */
     uint64_t disk_most;     /* while the log is folded: that, and the new file beside it */

@@ -80,7 +80,7 @@ bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum)
 
 size_t section_at(uint64_t index, size_t *payload)
 {
-    struct section s = {.offset = sections_at(&header)};
+    struct section s = {.offset = SECTIONS_AT};
     for (uint64_t i = 0; i <= index; i++) {
         section_describe(&header, i, &s);
         *payload = (size_t)(s.offset + SECTION_BYTES + section_table(&s));
@@ -127,9 +127,9 @@ void repair(void)
     unsigned char salt[4];
     put32(file + 508, crc32c(0, file, 508));
     memcpy(salt, file + 508, 4);
-    for (unsigned char *slot = file + HEADER_BYTES; slot < file + sections_at(&header); slot += SEAL_BYTES)
+    for (unsigned char *slot = file + HEADER_BYTES; slot < file + SECTIONS_AT; slot += SEAL_BYTES)
         put32(slot + 60, crc32c(crc32c(0, salt, 4), slot, 60));
-    struct section s = {.offset = sections_at(&header)};
+    struct section s = {.offset = SECTIONS_AT};
     for (uint64_t i = 0; i < section_count(&header); i++) {
         section_describe(&header, i, &s);
         unsigned char *head = file + s.offset, *table = head + SECTION_BYTES;

@@ -274,7 +274,7 @@ static size_t section_at(const unsigned char *bytes, size_t n, enum section_tag 
 {
     struct header header;
     assert_int_equal(header_decode(bytes, n, n, &header), BPCN_OK);
-    struct section s = {.offset = sections_at(&header)};
+    struct section s = {.offset = SECTIONS_AT};
     for (uint64_t i = 0; i < section_count(&header); i++) {
         section_describe(&header, i, &s);
         if (s.tag == tag && s.shard == shard)

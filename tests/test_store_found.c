@@ -1,4 +1,4 @@
-/* What is found in files that were left torn, that were damaged since, or that an earlier version made. */
+/* What is found in files that were left torn or were damaged since. */
 #include "store_common.h"
 
 #include <math.h>
@@ -95,87 +95,12 @@ static void record_of_a_batch_never_synced_is_torn_unless_one_bit_is_wrong(void 
     bpcn_memory_free(m);
 }
 
-/* Kept from when there were only those: four rows, a forget and a note, in the log and folded. Their numbers are
-   compared with what the rows are, to the noise of 0.1 with which they were written. */
-static void files_of_version_1_open(void **state)
-{
-    static const char *const names[] = {"tests/corpus/store/version-1-log", "tests/corpus/store/version-1-folded"};
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        bpcn_file_info info = empty_info();
-        bpcn_options o = {.size = sizeof o};
-        size_t n;
-        unsigned char *bytes = read_whole(names[i], &n);
-        assert_int_equal(bytes[8], 1);
-        write_whole(scratch("version-1"), bytes, n);
-        assert_int_equal(bpcn_file_check(scratch("version-1"), &info, NULL), BPCN_OK);
-        assert_int_equal(info.version, 1);
-        assert_int_equal(info.sealed, 0);
-        bpcn_memory *m = reopen(scratch("version-1"));
-        assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
-        assert_int_equal(info.version, 3); /* it was rewritten, so that it can be sealed */
-        assert_int_equal(info.generation, i == 0 ? 1 : 2);
-        assert_int_equal(info.replayed, i == 0 ? 6 : 0);
-        assert_int_equal(info.writes, 4);
-        assert_int_equal(info.forgets, 1);
-        assert_int_equal(info.note_bytes, 9);
-        assert_int_equal(bpcn_memory_get_options(m, &o), BPCN_OK);
-        assert_int_equal(o.shards, 1);
-        assert_int_equal(o.shard_rows, 4); /* the width of layer 1 */
-        assert_int_equal(o.when_full, BPCN_BLUR);
-        for (uint64_t row = 0; row < 4; row++) {
-            float x[5], out[5];
-            make_row(row, 5, x);
-            assert_int_equal(bpcn_memory_read(m, x, NULL, 1, NULL, out, NULL), BPCN_OK);
-            for (size_t j = 0; j < 5; j++)
-                assert_true(fabsf(out[j] - x[j]) < 0.5f);
-        }
-        assert_int_equal(write_row(m, 5), BPCN_OK);
-        assert_int_equal(bpcn_memory_checkpoint(m), BPCN_OK);
-        bpcn_memory_free(m);
-        free(bytes);
-        bytes = read_whole(scratch("version-1"), &n);
-        assert_int_equal(bytes[8], 3);
-        free(bytes);
-    }
-}
-
-static void files_of_version_2_open(void **state)
-{
-    static const char *const names[] = {"tests/corpus/store/version-2-log", "tests/corpus/store/version-2-folded"};
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        bpcn_file_info info = empty_info(), after = empty_info();
-        bpcn_memory *m, *again;
-        size_t n;
-        unsigned char *bytes = read_whole(names[i], &n);
-        assert_int_equal(bytes[8], 2);
-        write_whole(scratch("version-2"), bytes, n);
-        free(bytes);
-        assert_int_equal(bpcn_file_check(scratch("version-2"), &info, NULL), BPCN_OK);
-        assert_int_equal(info.version, 2);
-        assert_int_equal(info.records > 0, i == 0);
-        assert_true(info.writes > 6); /* more than three shards of two rows hold */
-        assert_int_equal(bpcn_memory_load(scratch("version-2"), &m), BPCN_OK);
-        again = reopen(scratch("version-2"));
-        assert_true(same_state(m, again));
-        bpcn_memory_free(again);
-        bpcn_memory_free(m);
-        assert_int_equal(bpcn_file_check(scratch("version-2"), &after, NULL), BPCN_OK);
-        assert_int_equal(after.version, 3);
-        assert_int_equal(after.sealed, 1);
-        assert_int_equal(after.writes, info.writes);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(torn_last_record_is_dropped_and_reported),
         cmocka_unit_test(damaged_record_that_was_safe_is_not_dropped),
         cmocka_unit_test(record_of_a_batch_never_synced_is_torn_unless_one_bit_is_wrong),
-        cmocka_unit_test(files_of_version_1_open),
-        cmocka_unit_test(files_of_version_2_open),
     };
     return cmocka_run_group_tests_name("memory files as they are found", tests, NULL, NULL);
 }

@@ -192,13 +192,13 @@ enum {
     HEADER_AT_DIM = 152,
     HEADER_AT_NOTE_BYTES = 156,
     HEADER_AT_HIDDEN = 160,
-    HEADER_AT_SHARDS = HEADER_AT_HIDDEN + 4 * BPCN_MAX_LAYERS, /* reserved from here on in version 1 */
+    HEADER_AT_SHARDS = HEADER_AT_HIDDEN + 4 * BPCN_MAX_LAYERS,
     HEADER_AT_BEGUN = HEADER_AT_SHARDS + 4,
     HEADER_AT_SHARD_ROWS = HEADER_AT_SHARDS + 8,
     HEADER_AT_WHEN_FULL = HEADER_AT_SHARDS + 12,
     HEADER_AT_FIRST_SHARD = HEADER_AT_SHARDS + 16,
     HEADER_AT_SHARDS_BETWEEN = HEADER_AT_SHARDS + 20,
-    HEADER_AT_SURPRISES = HEADER_AT_SHARDS + 24, /* reserved from here on in version 2 */
+    HEADER_AT_SURPRISES = HEADER_AT_SHARDS + 24,
     HEADER_AT_KEPT = HEADER_AT_SURPRISES + 4,
     HEADER_AT_VIEWS = HEADER_AT_SURPRISES + 8,
     HEADER_AT_NAMES = HEADER_AT_SURPRISES + 12,
@@ -347,18 +347,13 @@ static uint64_t add_times(uint64_t sum, uint64_t times, uint64_t each, uint64_t 
 static uint64_t snapshot_length(const struct header *header, uint64_t most)
 {
     struct section s;
-    uint64_t first = sections_shared(header), shared = sections_at(header), weights = 0, each = 0;
+    uint64_t first = sections_shared(header), shared = SECTIONS_AT, weights = 0, each = 0;
     for (uint64_t i = 0; i < first + 2 + 2 * (uint64_t)header->options.layers; i++) {
         section_describe(header, i, &s);
         *(i < first ? &shared : i == first ? &weights : &each) += section_length(&s);
     }
     uint64_t shard = add_times(weights, header->options.particles, each, most);
     return shard == 0 ? 0 : add_times(shared, header->shards, shard, most);
-}
-
-uint64_t sections_at(const struct header *header)
-{
-    return HEADER_BYTES + (header->version < 3 ? 0 : SEALS * SEAL_BYTES);
 }
 
 uint64_t snapshot_most(const struct header *header)
@@ -377,11 +372,10 @@ uint64_t snapshot_most(const struct header *header)
 void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
 {
     const bpcn_options *o = &header->options;
-    header->version = STORE_VERSION;
     header->snapshot = snapshot_length(header, UINT64_MAX);
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
-    put32(out + HEADER_AT_VERSION, header->version);
+    put32(out + HEADER_AT_VERSION, STORE_VERSION);
     put32(out + HEADER_AT_FEATURES, o->names > 0 ? FEATURE_NAMES : 0);
     put32(out + HEADER_AT_HEADER_BYTES, HEADER_BYTES);
     put32(out + HEADER_AT_BLOCK_BYTES, BLOCK_BYTES);
@@ -416,13 +410,11 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
         put32(out + HEADER_AT_FIRST_SHARD, (uint32_t)o->first_shard);
         put32(out + HEADER_AT_SHARDS_BETWEEN, (uint32_t)(o->shard_step - 1));
     }
-    if (header->version > 2) {
-        put32(out + HEADER_AT_SURPRISES, (uint32_t)o->surprises);
-        put32(out + HEADER_AT_KEPT, (uint32_t)header->surprises);
-        put32(out + HEADER_AT_VIEWS, (uint32_t)o->views);
-        put32(out + HEADER_AT_NAMES, (uint32_t)o->names);
-        put32(out + HEADER_AT_NAMED, (uint32_t)header->names);
-    }
+    put32(out + HEADER_AT_SURPRISES, (uint32_t)o->surprises);
+    put32(out + HEADER_AT_KEPT, (uint32_t)header->surprises);
+    put32(out + HEADER_AT_VIEWS, (uint32_t)o->views);
+    put32(out + HEADER_AT_NAMES, (uint32_t)o->names);
+    put32(out + HEADER_AT_NAMED, (uint32_t)header->names);
     header->salt = crc32c(0, out, HEADER_AT_CHECKSUM);
     put32(out + HEADER_AT_CHECKSUM, header->salt);
 }
@@ -439,9 +431,9 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
                     HEADER_BYTES);
     uint32_t version = get32(bytes + HEADER_AT_VERSION), features = get32(bytes + HEADER_AT_FEATURES);
     if (version > STORE_VERSION)
-        return bpcn_fail(BPCN_NEWER, "wrong version: the file has format version %lu, this program reads up to %d",
+        return bpcn_fail(BPCN_NEWER, "wrong version: the file has format version %lu, this program reads version %d",
                     (unsigned long)version, STORE_VERSION);
-    if (version >= 1 && (features & ~(uint32_t)FEATURE_NAMES) != 0)
+    if (version == STORE_VERSION && (features & ~(uint32_t)FEATURE_NAMES) != 0)
         return bpcn_fail(BPCN_NEWER, "wrong version: the file needs features 0x%08lx that this program does not have",
                     (unsigned long)(features & ~(uint32_t)FEATURE_NAMES));
     if (got < HEADER_BYTES)
@@ -451,18 +443,19 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     if (sum != kept)
         return bpcn_fail(BPCN_CORRUPT, "the header is damaged: its checksum is 0x%08lx, but 0x%08lx was kept",
                     (unsigned long)sum, (unsigned long)kept);
-    if (version < 1)
-        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: there is no format version %lu", (unsigned long)version);
+    if (version < STORE_VERSION)
+        return bpcn_fail(BPCN_FORMAT, "wrong version: the file has format version %lu, this program reads version %d",
+                         (unsigned long)version, STORE_VERSION);
     return BPCN_OK;
 }
 
-/* Whether the header has fields of shards: in version 3, where they are not all zero. */
+/* Whether the header describes shards: its fields for them are not all zero. */
 static int says_shards(const unsigned char *bytes)
 {
-    uint32_t version = get32(bytes + HEADER_AT_VERSION), said = 0;
+    uint32_t said = 0;
     for (size_t at = HEADER_AT_SHARDS; at < HEADER_AT_SURPRISES; at += 4)
         said |= get32(bytes + at);
-    return version == 2 || (version > 2 && said != 0);
+    return said != 0;
 }
 
 static void decode_options(const unsigned char *bytes, bpcn_options *o)
@@ -493,9 +486,9 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
         o->first_shard = get32(bytes + HEADER_AT_FIRST_SHARD);
         o->shard_step = (size_t)get32(bytes + HEADER_AT_SHARDS_BETWEEN) + 1;
     }
-    o->surprises = get32(bytes + HEADER_AT_VERSION) > 2 ? get32(bytes + HEADER_AT_SURPRISES) : 0;
-    o->views = get32(bytes + HEADER_AT_VERSION) > 2 ? get32(bytes + HEADER_AT_VIEWS) : 0;
-    o->names = get32(bytes + HEADER_AT_VERSION) > 2 ? get32(bytes + HEADER_AT_NAMES) : 0;
+    o->surprises = get32(bytes + HEADER_AT_SURPRISES);
+    o->views = get32(bytes + HEADER_AT_VIEWS);
+    o->names = get32(bytes + HEADER_AT_NAMES);
 }
 
 /* Fields that can have one value only. */
@@ -520,8 +513,7 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     if ((get32(bytes + HEADER_AT_FEATURES) == FEATURE_NAMES) != (options.names > 0))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but it keeps %zu names",
                     (unsigned long)get32(bytes + HEADER_AT_FEATURES), options.names);
-    static const size_t reserved_from[] = {HEADER_AT_SHARDS, HEADER_AT_SURPRISES, HEADER_AT_RESERVED}; /* in versions 1, 2 and 3 */
-    for (size_t i = reserved_from[get32(bytes + HEADER_AT_VERSION) - 1]; i < HEADER_AT_CHECKSUM; i++)
+    for (size_t i = HEADER_AT_RESERVED; i < HEADER_AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return bpcn_fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
     return BPCN_OK;
@@ -587,16 +579,15 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
     bpcn_status status = check_kind(bytes, got);
     if (status != BPCN_OK)
         return status;
-    *h = (struct header){.version = get32(bytes + HEADER_AT_VERSION),
-                         .snapshot = get64(bytes + HEADER_AT_SNAPSHOT),
+    *h = (struct header){.snapshot = get64(bytes + HEADER_AT_SNAPSHOT),
                          .generation = get64(bytes + HEADER_AT_GENERATION),
                          .writes = get64(bytes + HEADER_AT_WRITES),
                          .forgets = get64(bytes + HEADER_AT_FORGETS),
                          .deletes = get64(bytes + HEADER_AT_DELETES),
                          .shards = says_shards(bytes) ? get32(bytes + HEADER_AT_BEGUN) : 1,
                          .note_bytes = get32(bytes + HEADER_AT_NOTE_BYTES),
-                         .surprises = get32(bytes + HEADER_AT_VERSION) > 2 ? get32(bytes + HEADER_AT_KEPT) : 0,
-                         .names = get32(bytes + HEADER_AT_VERSION) > 2 ? get32(bytes + HEADER_AT_NAMED) : 0,
+                         .surprises = get32(bytes + HEADER_AT_KEPT),
+                         .names = get32(bytes + HEADER_AT_NAMED),
                          .salt = get32(bytes + HEADER_AT_CHECKSUM)};
     decode_options(bytes, &h->options);
     status = check_options(&h->options);

@@ -127,17 +127,16 @@ int seals_decode(const unsigned char in[SEALS * SEAL_BYTES], uint32_t salt, stru
     "BPCN\r\n\x1a" /* no text file begins so, and a transfer as text breaks it */
 
 enum {
-    STORE_VERSION = 3,  /* the one that is written; see sections_at */
-    VERSION_HOLES = 3,  /* the first whose log may hold rows with holes, and that keeps surprises */
+    STORE_VERSION = 3,  /* versions 1 and 2 were never released */
     FEATURE_NAMES = 1,  /* required-feature bits that are known: names are kept */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
+    SECTIONS_AT = HEADER_BYTES + SEALS * SEAL_BYTES, /* where the sections begin */
     SECTION_BYTES = 64,   /* of a section's own header */
     BLOCK_BYTES = 1 << 16 /* payload that one checksum covers */
 };
 
 struct header {
-    uint32_t version;     /* of the format */
     bpcn_options options; /* threads is not kept */
     uint64_t snapshot;    /* bytes of header and sections: where the log begins */
     uint64_t generation;  /* how many snapshots went before */
@@ -169,15 +168,12 @@ struct section {
     uint64_t bytes;                /* of the payload before it is padded */
 };
 
-/* As of STORE_VERSION. Sets version, snapshot and salt too. */
+/* Sets snapshot and salt too. */
 void header_encode(struct header *header, unsigned char out[HEADER_BYTES]);
 
 /* Decodes the `got` bytes that a file of `length` begins with, and refuses whatever does not make
    sense or does not fit the length. */
 bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t length, struct header *header);
-
-/* Where the sections begin: in version 3 there are two seals before them (seal.h). */
-uint64_t sections_at(const struct header *header);
 
 /* Bytes of header and sections when all shards have begun and the note is as long as can be: UINT64_MAX when no file
    holds them. */
@@ -197,7 +193,7 @@ uint64_t section_length(const struct section *section);
 /* The largest table of any section. */
 uint64_t section_largest_table(const struct header *header);
 
-/* Whether shards matter to the memory. If not, its file may be of version 1. */
+/* Whether shards matter to the memory. If not, the header has no fields for them. */
 static inline int has_shards(const bpcn_options *options)
 {
     return options->shards > 1 || options->when_full != BPCN_BLUR || options->first_shard > 0 ||

@@ -609,8 +609,6 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
     bpcn_status status = log_change_decode(contents->shard[0], record, payload, &change, &what);
     if (status != BPCN_OK)
         return log_fail_record(log, what);
-    if (change.known != NULL && log->version < VERSION_HOLES)
-        return log_fail_record(log, "its row has holes, which the file's version does not know");
     if (change.surprise != NULL && contents->options.surprises == 0)
         return log_fail_record(log, "its row's surprise is given, but none are kept");
     if (change.name != NULL && contents->options.names == 0)

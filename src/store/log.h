@@ -15,7 +15,6 @@ enum { RECORD_BYTES = 48, RECORD_END_BYTES = 8 }; /* before and after a record's
 struct log {
     struct file file;
     const char *path;      /* for sentences */
-    uint32_t version;      /* of the file */
     uint32_t salt;         /* of its header */
     uint64_t start, end;   /* in the file */
     uint64_t last;         /* where the last record begins */

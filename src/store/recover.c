@@ -81,7 +81,6 @@ static bpcn_status recover_header(struct recovery *s)
     if (s->header.snapshot / LEAST_SHARE > s->length) /* the header alone must not make us take what it promises */
         return bpcn_fail(BPCN_CORRUPT, "the file is cut short: of the %llu bytes of its snapshot not even a %dth is there",
                     (unsigned long long)s->header.snapshot, LEAST_SHARE);
-    s->log.version = s->header.version;
     s->log.salt = s->header.salt;
     if (snapshot_seal(&s->log.file, s->log.path, &s->header, &s->log.seal) != BPCN_OK) {
         recover_say(s, "%s", bpcn_error());
@@ -201,8 +200,6 @@ static bpcn_status recover_record(struct recovery *s, struct writers *writers, c
     struct change change;
     const char *what;
     int wrong = log_change_decode(s->contents.shard[0], record, payload, &change, &what) != BPCN_OK;
-    if (!wrong && change.known != NULL && s->log.version < VERSION_HOLES)
-        what = "its row has holes, which the file's version does not know";
     if (!wrong && change.surprise != NULL && s->contents.options.surprises == 0)
         what = "its row's surprise is given, but none are kept";
     if (!wrong && change.name != NULL && s->contents.options.names == 0)

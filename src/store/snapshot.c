@@ -23,8 +23,7 @@ static const uint64_t state_most_count = UINT64_C(1) << 62; /* far from overflow
 
 void snapshot_describe(const struct contents *contents, uint64_t generation, struct header *header)
 {
-    *header = (struct header){.version = STORE_VERSION,
-                              .options = contents->options,
+    *header = (struct header){.options = contents->options,
                               .generation = generation,
                               .writes = contents->writes,
                               .forgets = contents->forgets,
@@ -424,7 +423,7 @@ bpcn_status snapshot_write(const struct contents *contents, uint64_t generation,
     bpcn_status status = pass_create(&pass) == 0 ? BPCN_OK : bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (status == BPCN_OK && (file_write(file, bytes, sizeof bytes, 0) != 0 || write_seals(file, header) != 0))
         status = file_fail("write", path);
-    struct section section = {.offset = sections_at(header)};
+    struct section section = {.offset = SECTIONS_AT};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
         status = section_write(&pass, contents, &section);
@@ -505,8 +504,6 @@ bpcn_status snapshot_seal(const struct file *file, const char *path, const struc
 {
     unsigned char bytes[SEALS * SEAL_BYTES];
     *seal = (struct seal){.open = 1};
-    if (header->version < 3)
-        return BPCN_OK;
     bpcn_status status = read_exactly(file, path, bytes, sizeof bytes, HEADER_BYTES);
     if (status == BPCN_OK && seals_decode(bytes, header->salt, seal) != 0)
         return bpcn_fail(BPCN_CORRUPT, "both seals (at bytes %d and %d) are damaged", HEADER_BYTES,
@@ -558,7 +555,7 @@ bpcn_status snapshot_recover(const struct file *file, const char *path, const st
     contents->writes = header->writes;
     contents->forgets = header->forgets;
     contents->deletes = header->deletes;
-    struct section section = {.offset = sections_at(header)};
+    struct section section = {.offset = SECTIONS_AT};
     for (uint64_t i = 0; status == BPCN_OK && i < section_count(header); i++) {
         section_describe(header, i, &section);
         status = section_read(&pass, contents, &section);

@@ -13,7 +13,7 @@ bpcn_status snapshot_write(const struct contents *contents, uint64_t generation,
 /* Reads and checks the header of a file of the given length. */
 bpcn_status snapshot_header(const struct file *file, const char *path, uint64_t length, struct header *header);
 
-/* The seal that counts; in a file of version 1 or 2, which has none, one that says "open". */
+/* The seal that counts. */
 bpcn_status snapshot_seal(const struct file *file, const char *path, const struct header *header, struct seal *seal);
 
 /* Fills contents->model and contents->note from the file; after a failure they may be half filled,

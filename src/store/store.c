@@ -71,7 +71,6 @@ static bpcn_status read_file(struct log *log, const char *path, struct contents 
         status = snapshot_read(&log->file, path, header, contents);
     if (status != BPCN_OK)
         return status;
-    log->version = header->version;
     log->salt = header->salt;
     log->start = log->end = header->snapshot;
     status = log_replay(log, is.length, contents);
@@ -94,7 +93,7 @@ static void fill_info(const struct header *header, uint64_t length, const struct
     uint64_t snapshot = snapshot_most(header),
              most_log = sum_most(log_limit(snapshot, asked), log_record_most(&header->options));
     *info = (bpcn_file_info){.size = sizeof *info,
-                             .version = header->version,
+                             .version = STORE_VERSION,
                              .generation = header->generation,
                              .writes = header->writes,
                              .forgets = header->forgets,
@@ -183,7 +182,6 @@ bpcn_status store_load(const struct file_ops *ops, const char *path, struct cont
     if (info != NULL) {
         snapshot_describe(contents, header.generation, &header); /* the state after the log, and the snapshot's length */
         header.snapshot = log.start;
-        header.version = log.version;
         fill_info(&header, log.end + log.dropped, &log, 0, info);
     }
     return BPCN_OK;
@@ -426,7 +424,6 @@ static void begin_log(struct log *log, struct file file, const struct header *he
     *log = (struct log){.file = file,
                         .path = log->path,
                         .buffer = log->buffer,
-                        .version = header->version,
                         .salt = header->salt,
                         .start = header->snapshot,
                         .end = header->snapshot,
@@ -587,10 +584,6 @@ bpcn_status store_open(const struct file_ops *ops, const char *path, const bpcn_
     set_limit(store, header.snapshot);
     if (options->threads > 0)
         contents->options.threads = options->threads;
-    if (!store->read_only && store->log.version < STORE_VERSION) /* an older file becomes one that can be sealed */
-        status = store_checkpoint(store, contents);
-    if (status != BPCN_OK)
-        return give_up(store, contents, status);
     *opened = store;
     return BPCN_OK;
 }
@@ -599,7 +592,6 @@ void store_info(const struct store *store, const struct contents *contents, bpcn
 {
     struct header header;
     snapshot_describe(contents, store->generation, &header);
-    header.version = store->log.version;
     header.snapshot = store->log.start;
     fill_info(&header, store->log.end, &store->log, store->asked, info);
     info->replayed = store->replayed;

@@ -44,7 +44,7 @@ static uint32_t sum_of(const bpcn_memory *memory)
 }
 
 /* Opens a copy to be written, forgets a little, and compares what was closed with what loads. */
-static void use(const uint8_t *data, size_t size, uint32_t loaded, uint32_t version)
+static void use(const uint8_t *data, size_t size, uint32_t loaded)
 {
     struct image image = {0};
     bpcn_open_options how;
@@ -56,11 +56,6 @@ static void use(const uint8_t *data, size_t size, uint32_t loaded, uint32_t vers
     struct file_ops ops = image_ops(&image);
     how.threads = 1;
     bpcn_status opened = memory_open(&ops, "image", &how, &memory);
-    if (version < STORE_VERSION) { /* it would be replaced, which an image cannot be */
-        require(opened == BPCN_IO);
-        free(image.bytes);
-        return;
-    }
     require(opened == BPCN_OK);
     require(sum_of(memory) == loaded);
     require(bpcn_memory_set_note(memory, "fuzz", 4) == BPCN_OK);
@@ -97,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(snapshot_check(&memory->contents) == BPCN_OK && info.file_bytes == size);
     uint32_t sum = sum_of(memory);
     bpcn_memory_free(memory);
-    use(data, size, sum, info.version);
+    use(data, size, sum);
     return 0;
 }
 
@@ -128,7 +123,7 @@ static int repair_header(uint8_t *data, size_t size, struct header *header, uint
     if (rather(random)) {
         struct header same = *header;
         header_encode(&same, scratch);
-        put64(data + 24, same.snapshot - (header->version < 3 ? SEALS * SEAL_BYTES : 0));
+        put64(data + 24, same.snapshot);
         put32(data + 508, crc32c(0, data, 508));
     }
     return header_decode(data, size, size, header) == BPCN_OK;
@@ -165,8 +160,6 @@ static void repair_seals(uint8_t *data, const struct header *header, const struc
 {
     uint8_t salt[4], *slots = data + HEADER_BYTES;
     put32(salt, header->salt);
-    if (header->version < 3)
-        return;
     for (int i = 0; i < SEALS; i++, slots += SEAL_BYTES)
         if (rather(random)) {
             memset(slots + 64, 0, SEAL_BYTES - 64);
@@ -209,7 +202,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     size = LLVMFuzzerMutate(data, size, most);
     if (!rather(&random) || !repair_header(data, size, &header, &random))
         return size;
-    struct section s = {.offset = sections_at(&header)};
+    struct section s = {.offset = SECTIONS_AT};
     for (uint64_t i = 0; i < section_count(&header); i++) {
         section_describe(&header, i, &s);
         if (rather(&random))
