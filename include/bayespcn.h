@@ -118,6 +118,7 @@ BPCN_API bpcn_status bpcn_fail_at(bpcn_status status, const char *place, const c
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 #define BPCN_MAX_SURPRISES 65536
 #define BPCN_MAX_VIEWS 64
+#define BPCN_MAX_COLUMNS 16384 /* dim of a BPCN_TABLE */
 #define BPCN_MAX_NAMES 65536
 #define BPCN_MAX_NAME 63 /* bytes of one name */
 
@@ -147,6 +148,15 @@ typedef enum bpcn_when_full {
     BPCN_RECYCLE = 1, /* the oldest shard is emptied and begun anew: a sharp window over a stream */
     BPCN_REFUSE = 2   /* BPCN_FULL, and nothing changes */
 } bpcn_when_full;
+
+/* What a memory is made of. */
+typedef enum bpcn_kind {
+    BPCN_NETWORKS = 0, /* networks in layers: recalls what was written */
+    BPCN_TABLE = 1     /* trees of Gaussians, in closed form, for rows of a table: never twice the same, with gaps in what
+                          is learnt and in what is asked (docs/TABLES.md). Of the options it looks at dim, seed,
+                          threads, surprises and names; it has no layers, no codes and one shard, and computes in
+                          float64. Entries should vary about 0 by about 1 */
+} bpcn_kind;
 
 typedef struct bpcn_options {
     size_t size;                    /* of the caller's struct; set by bpcn_options_default */
@@ -181,7 +191,7 @@ typedef struct bpcn_options {
     size_t shard_rows;              /* rows after which the next shard begins; 0 (default): the width of
                                        layer 1 */
     bpcn_when_full when_full;       /* default BPCN_BLUR */
-    int reserved;                   /* 0 */
+    bpcn_kind kind;                 /* default BPCN_NETWORKS */
     size_t first_shard;             /* of a part of a larger memory: shard k of it is number first_shard +
                                        k shard_step of the whole, and has that one's prior; default 0 */
     size_t shard_step;              /* 0 (default): 1. No number may be above 4294967295 */

@@ -3,6 +3,7 @@
 #define BPCN_CHECKS_H
 
 #include "error.h"
+#include "transaction.h"
 
 static inline bpcn_status check_pointer(const void *pointer, const char *what)
 {
@@ -12,6 +13,13 @@ static inline bpcn_status check_pointer(const void *pointer, const char *what)
 static inline bpcn_status check_memory(const bpcn_memory *memory)
 {
     return check_pointer(memory, "the memory");
+}
+
+/* Whether the memory is of networks, which alone have `what`. */
+static inline bpcn_status check_networks(const bpcn_memory *memory, const char *what)
+{
+    return memory->contents.options.kind == BPCN_TABLE ? bpcn_fail(BPCN_INVALID, "a table's memory has no %s", what)
+                                                       : BPCN_OK;
 }
 
 #endif

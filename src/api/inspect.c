@@ -33,6 +33,8 @@ bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimi
     if (status == BPCN_OK && (unsigned)minimizer > BPCN_ADAM)
         return bpcn_fail(BPCN_INVALID, "minimizer %d does not exist", (int)minimizer);
     if (status == BPCN_OK)
+        status = check_networks(memory, "minimiser");
+    if (status == BPCN_OK)
         status = transaction_begin(&transaction, memory, CHANGE_MINIMIZER);
     if (status != BPCN_OK)
         return status;
@@ -69,7 +71,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .kernels = kernels_chosen()->name,
                        .prepared_bytes = prepared,
                        .bytes_most =
-                           sizeof *memory + contents_bytes(c) + (c->options.shards - c->count) * model_bytes(m),
+                           sizeof *memory + contents_bytes(c) + (c->options.shards - c->count) * shard_bytes(m),
                        .shards = c->count,
                        .open_shard = open,
                        .surprises = c->surprises.count,
@@ -107,6 +109,8 @@ static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 static bpcn_status find_shard(const bpcn_memory *memory, size_t shard, struct model **found)
 {
     bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_networks(memory, "parameters of networks");
     if (status == BPCN_OK && shard >= memory->contents.count)
         return bpcn_fail(BPCN_INVALID, "there is no shard %zu, only %zu", shard, memory->contents.count);
     if (status == BPCN_OK)
@@ -303,7 +307,7 @@ static bpcn_status begin_shard(bpcn_memory *m, size_t k)
     struct model *model = shard_prior(&options);
     m->cache[k] = model ? shard_ops_for(model)->cache_create(model) : NULL;
     if (m->cache[k] == NULL) {
-        model_free(model);
+        shard_free(model);
         return out_of_memory();
     }
     contents_begin(&m->contents, k, model);
@@ -313,6 +317,8 @@ static bpcn_status begin_shard(bpcn_memory *m, size_t k)
 bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, size_t shards, size_t open)
 {
     bpcn_status status = check_memory(memory);
+    if (status == BPCN_OK)
+        status = check_networks(memory, "shards to set");
     if (status == BPCN_OK)
         status = check_pointer(rows, "the pointer to the rows");
     if (status == BPCN_OK)

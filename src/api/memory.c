@@ -202,6 +202,8 @@ static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsig
     struct read_request request = {.known = known, .n = n, .info = info};
     void *copy = NULL, *room = NULL, *out = NULL;
     bpcn_status status = read_options_check(m->contents.options.minimizer, options, &request.options);
+    if (status == BPCN_OK && m->contents.options.kind == BPCN_TABLE && request.options.noise > 0)
+        return bpcn_fail(BPCN_INVALID, "a table's memory takes what is known as exact: noise must be 0");
     if (status != BPCN_OK)
         return status;
     request.query = to_real(model, x, n * dim, &copy);
@@ -237,6 +239,8 @@ bpcn_status bpcn_memory_read(const bpcn_memory *memory, const float *query, cons
     bpcn_status status = check_input(memory, query, known, n);
     if (status == BPCN_OK)
         status = check_pointer(out, "the pointer for the answers");
+    if (status == BPCN_OK && known == NULL && memory->contents.options.kind == BPCN_TABLE)
+        return bpcn_fail(BPCN_INVALID, "a table's memory fills what rows lack: the read must say which entries are known");
     return status == BPCN_OK ? read_memory(memory, query, known, n, options, out, NULL, info) : status;
 }
 
@@ -246,6 +250,8 @@ bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const u
     bpcn_status status = check_input(memory, x, known, n);
     if (status == BPCN_OK)
         status = check_pointer(codes, "the pointer for the codes");
+    if (status == BPCN_OK)
+        status = check_networks(memory, "codes");
     return status == BPCN_OK ? read_memory(memory, x, known, n, options, NULL, codes, info) : status;
 }
 
@@ -275,6 +281,8 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     bpcn_status status = check_input(memory, x, known, n);
     if (status == BPCN_OK)
         status = check_pointer(energy, "the pointer for the energies");
+    if (status == BPCN_OK)
+        status = check_networks(memory, "codes");
     if (status == BPCN_OK && shape_of(memory)->code_dim > 0)
         status = check_pointer(codes, "the pointer to the codes");
     for (size_t j = 0; status == BPCN_OK && j < n * shape_of(memory)->code_dim; j++)

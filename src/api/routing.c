@@ -87,6 +87,17 @@ static bpcn_status find_views(struct transaction *transaction, const void *x, co
 
 /* ---- write */
 
+/* -log density of a row before it is learnt, which finding it leaves out: it costs more than learning it. */
+static bpcn_status table_surprise(const bpcn_memory *m, const struct change *change, double *surprise)
+{
+    bpcn_read_info info;
+    struct shard shard = shard_of(m, 0);
+    struct read_request request = {.query = change->x, .known = change->known, .n = 1, .info = &info};
+    bpcn_status status = shard_ops_for(shard.model)->read(&shard, NULL, &request);
+    *surprise = info.energy;
+    return status;
+}
+
 bpcn_status routing_write(struct transaction *transaction, const void *x, const unsigned char *known,
                           struct routed *routed, bpcn_write_row *row)
 {
@@ -103,6 +114,10 @@ bpcn_status routing_write(struct transaction *transaction, const void *x, const 
         return status;
     row->typicality = -1;
     if (!routing_wants_surprise(contents))
+        return status;
+    if (contents->options.kind == BPCN_TABLE)
+        status = table_surprise(transaction->memory, &routed->change, &row->energy);
+    if (status != BPCN_OK)
         return status;
     if (contents->views.count == 0)
         status =
@@ -262,7 +277,7 @@ bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struc
         status = shards_read(&many, request);
     if (empty.model != NULL)
         shard_ops_for(empty.model)->cache_free(empty.cache);
-    model_free(empty.model);
+    shard_free(empty.model);
     free(shard);
     free(rows);
     return status;
@@ -280,8 +295,12 @@ bpcn_read_options routing_density_options(const bpcn_memory *memory)
     return exact;
 }
 
+enum { TABLE_EACH = 1024, TABLE_SOME = 16 }; /* rows of a table of which each, later one in so many, is asked */
+
 int routing_wants_surprise(const struct contents *c)
 {
+    if (c->options.kind == BPCN_TABLE)
+        return c->options.surprises > 0 && (c->writes < TABLE_EACH || c->writes % TABLE_SOME == 0);
     uint64_t every = c->count == 1 || c->views.count > 0
                          ? 1
                          : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */

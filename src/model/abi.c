@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The last field of the first release says where `first` ends; later fields change `ours` alone. */
-const struct abi abi_options = {"bpcn_options", offsetof(bpcn_options, reserved) + sizeof(int),
+const struct abi abi_options = {"bpcn_options", offsetof(bpcn_options, kind) + sizeof(bpcn_kind),
                                     sizeof(bpcn_options)};
 const struct abi abi_read_options = {"bpcn_read_options", offsetof(bpcn_read_options, shards) + sizeof(size_t),
                                          sizeof(bpcn_read_options)};

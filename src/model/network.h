@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+struct forest;
+
 /* Layer l predicts the activations below (layer l) from those above (layer l + 1). */
 struct layer {
     size_t above, below;
@@ -34,6 +36,7 @@ struct model {
     double *log_weights;        /* [options.particles], normalised */
     size_t *copies;             /* [options.particles], for model_resample */
     uint64_t writes, forgets, deletes;
+    struct forest *forest; /* of a table, which has one particle without layers; else NULL */
 };
 
 /* Bytes of one `real`. */

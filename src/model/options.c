@@ -123,6 +123,24 @@ static bpcn_status check_views(const bpcn_options *o)
     return BPCN_OK;
 }
 
+/* A table has its own shape, whatever the defaults for networks say. */
+static bpcn_status check_table(bpcn_options *o)
+{
+    if ((unsigned)o->kind > BPCN_TABLE)
+        return bpcn_fail(BPCN_INVALID, "kind %d does not exist", (int)o->kind);
+    if (o->kind != BPCN_TABLE)
+        return BPCN_OK;
+    if (o->dim > BPCN_MAX_COLUMNS)
+        return bpcn_fail(BPCN_INVALID, "dim is %zu, but a table has at most %d columns", o->dim, BPCN_MAX_COLUMNS);
+    if (o->shards != 1 || o->particles != 1 || o->views != 0 || o->first_shard != 0 || o->shard_step > 1 ||
+        o->when_full != BPCN_BLUR)
+        return bpcn_fail(BPCN_INVALID, "a table's memory has no shards, particles or views, and is never full");
+    o->layers = 0;
+    o->precision = BPCN_FLOAT64;
+    o->minimizer = BPCN_LBFGS;
+    return BPCN_OK;
+}
+
 bpcn_status environment_check(void)
 {
     bpcn_status status = kernels_check();
@@ -135,6 +153,9 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         return bpcn_fail(BPCN_INVALID, "options is NULL");
     bpcn_options_default(o, sizeof *o);
     bpcn_status status = abi_take(&abi_options, given, o);
+    if (status != BPCN_OK)
+        return status;
+    status = check_table(o);
     if (status != BPCN_OK)
         return status;
     if (o->sigma_data == 0)

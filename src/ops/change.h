@@ -22,6 +22,7 @@ struct change {
     const void *x;              /* write, delete: real [rows x dim] */
     const unsigned char *known; /* [dim] of 0 and 1: a write of one row with holes, where x is 0; NULL: all is known */
     const void *codes;          /* write, delete: real [views x particles x rows x code_dim]; no views count as one */
+    size_t numbers;             /* write, of a table: doubles in codes, which are then its row's entry (forest.h) */
     const double *log_weights;  /* [views x particles]: after the write */
     const double *surprise;     /* write: of its row, to be kept; NULL: none */
     const char *name;           /* write: of its row, in BPCN_MAX_NAME + 1 bytes, zeros after its end; NULL: none */

@@ -237,26 +237,35 @@ static const char *check_tree(const struct forest *f, const struct forest_tree *
             return "a node's parent does not know it";
         if (!leaf && (n->left <= i || n->left >= count || n->right != n->left + 1 || n->right >= count))
             return "a node's children cannot be";
-        if (n->list < -1 || n->list >= (int64_t)f->options.leaves || n->listed < 0 || n->listed >= FOREST_SPLIT ||
+        if (n->list < -1 || n->list >= *t->leaves || n->list >= (int64_t)f->options.leaves ||
+            (n->list >= 0 && f->options.leaves > 1 && *t->leaves == (int64_t)f->options.leaves) || n->listed < 0 || n->listed >= FOREST_SPLIT ||
             (n->list >= 0 && (!leaf || taken[n->list]++)) || (n->list < 0 && n->listed > 0))
             return "a node's list of rows cannot be";
         for (int64_t r = 0; r < n->listed; r++)
             if (t->list[n->list * FOREST_SPLIT + r] >= f->slots)
                 return "a list names a row that is not there";
     }
-    if (leaves != *t->leaves)
+    if (leaves != *t->leaves || count != 2 * leaves - 1)
         return "a tree's number of leaves is wrong";
     size_t nodes = (size_t)count;
     if (!finite_numbers(t->mean, nodes * f->options.dim) || !finite_numbers(t->plane, nodes * f->options.dim) ||
         !finite_numbers(t->scatter, nodes * f->packed))
         return "a node's mean or scatter is not finite";
+    for (size_t i = 0; i < nodes; i++) {
+        const double *scatter = t->scatter + i * f->packed;
+        for (size_t b = 0; b < f->blocks; b++) {
+            for (size_t j = 0; j < forest_block_size(f, b); j++)
+                if (scatter[gaussian_packed(j) + j] < -1e-6 * (t->node[i].n + 1)) /* rounding, of columns of variance 1 */
+                    return "a node's scatter has a negative diagonal";
+            scatter += gaussian_packed(forest_block_size(f, b));
+        }
+    }
     return NULL;
 }
 
-const char *forest_check(struct forest *f)
+const char *forest_check(const struct forest *f)
 {
     size_t own = f->options.dim <= FOREST_OWN_COLUMNS ? f->options.dim : 0;
-    f->version += f->head->writes < UINT64_C(1) << 60 ? f->head->writes + 1 : 1; /* what is cached is of another state */
     if (f->head->writes > UINT64_C(1) << 60 || f->head->free_slots > f->slots || f->head->sampled > f->options.kept ||
         !(f->head->trials >= 0 && f->head->trials <= 1e18))
         return "a count is more than can be";
@@ -265,6 +274,9 @@ const char *forest_check(struct forest *f)
         if (wrong != NULL)
             return wrong;
     }
+    for (size_t i = 0; i < f->slots; i++)
+        if (!(f->row_weight[i] >= 0 && f->row_weight[i] <= 1))
+            return "a row's weight cannot be";
     for (size_t i = 0; i < f->head->free_slots; i++)
         if (f->free_slot[i] >= f->slots)
             return "a free place for a row is not there";

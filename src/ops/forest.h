@@ -45,10 +45,10 @@ size_t forest_words(const struct forest_options *options);
 size_t forest_bytes(const struct forest *forest);       /* of the state */
 size_t forest_cache_bytes(const struct forest *forest); /* of what is made of it for reading */
 
-/* The state itself [forest_words]. Whoever changes it calls forest_check before anything else, which says what is wrong
-   with it, NULL when nothing is. */
+/* The state itself [forest_words]. It may be filled as long as the forest is new; whoever fills it calls forest_check
+   before anything else, which says what is wrong with it, NULL when nothing is. */
 uint64_t *forest_state(const struct forest *forest);
-const char *forest_check(struct forest *forest);
+const char *forest_check(const struct forest *forest);
 
 double forest_rows(const struct forest *forest);     /* sum of the rows' weights */
 uint64_t forest_writes(const struct forest *forest); /* rows ever learnt */

@@ -89,10 +89,12 @@ struct shard_ops {
     void (*refresh_root)(struct layer *layer); /* root_real from root */
 };
 
-extern const struct shard_ops bpcn_shard_ops_f32, bpcn_shard_ops_f64;
+extern const struct shard_ops bpcn_shard_ops_f32, bpcn_shard_ops_f64, bpcn_shard_ops_table;
 
 static inline const struct shard_ops *shard_ops_for(const struct model *model)
 {
+    if (model->options.kind == BPCN_TABLE)
+        return &bpcn_shard_ops_table;
     return model->options.precision == BPCN_FLOAT64 ? &bpcn_shard_ops_f64 : &bpcn_shard_ops_f32;
 }
 

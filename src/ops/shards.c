@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "random.h"
+#include "table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -623,11 +624,32 @@ bpcn_status shards_sample(const struct shards *m, size_t n, uint64_t seed, uint6
     return status;
 }
 
+struct model *shard_allocate(const bpcn_options *options)
+{
+    struct model *model = model_allocate(options);
+    if (model == NULL || options->kind != BPCN_TABLE || table_allocate(model) == 0)
+        return model;
+    model_free(model);
+    return NULL;
+}
+
+void shard_free(struct model *shard)
+{
+    if (shard != NULL)
+        forest_free(shard->forest);
+    model_free(shard);
+}
+
+size_t shard_bytes(const struct model *shard)
+{
+    return model_bytes(shard) + (shard->forest != NULL ? forest_bytes(shard->forest) : 0);
+}
+
 struct model *shard_prior(const bpcn_options *options)
 {
-    struct shard shard = {.model = model_allocate(options)};
-    if (shard.model == NULL)
-        return NULL;
+    struct shard shard = {.model = shard_allocate(options)};
+    if (shard.model == NULL || options->kind == BPCN_TABLE) /* an empty forest is its prior */
+        return shard.model;
     const struct shard_ops *ops = shard_ops_for(shard.model);
     struct writer *writer = ops->writer_create(&shard, NULL, 0);
     if (writer == NULL || ops->writer_reserve(writer, CHANGE_FORGET) != BPCN_OK) {

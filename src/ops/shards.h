@@ -29,7 +29,10 @@ bpcn_status shards_sample(const struct shards *shards, size_t n, uint64_t seed, 
 bpcn_status shards_residuals(const struct shards *shards, size_t n, const void *x, const unsigned char *known,
                              double *residual);
 
-/* An empty shard: the prior of these options. NULL: out of memory. */
+/* A shard whose state is to be filled; an empty one, which is the prior of these options. NULL: out of memory. */
+struct model *shard_allocate(const bpcn_options *options);
 struct model *shard_prior(const bpcn_options *options);
+void shard_free(struct model *shard);
+size_t shard_bytes(const struct model *shard);
 
 #endif

@@ -41,7 +41,7 @@ int contents_create_empty(struct contents *c, const bpcn_options *options)
 void contents_free(struct contents *c)
 {
     for (size_t k = 0; c->shard != NULL && k < c->count; k++)
-        model_free(c->shard[k]);
+        shard_free(c->shard[k]);
     free(c->shard);
     free(c->rows);
     free(c->note);
@@ -99,7 +99,7 @@ bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
 
 void contents_begin(struct contents *c, size_t k, struct model *model)
 {
-    model_free(c->shard[k]);
+    shard_free(c->shard[k]);
     c->shard[k] = model;
     c->rows[k] = 0;
     c->begun[k] = c->writes;
@@ -184,7 +184,7 @@ size_t contents_bytes(const struct contents *c)
     size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + novelty_history_bytes(&c->surprises) +
                    c->names.most * c->names.each;
     for (size_t k = 0; k < c->count; k++)
-        bytes += model_bytes(c->shard[k]);
+        bytes += shard_bytes(c->shard[k]);
     return bytes;
 }
 
@@ -215,7 +215,7 @@ static void writers_drop_fresh(struct writers *e)
 {
     e->core->writer_free(e->first);
     e->core->cache_free(e->fresh.cache);
-    model_free(e->fresh.model);
+    shard_free(e->fresh.model);
     e->first = NULL;
     e->fresh = (struct shard){NULL, NULL};
 }

@@ -5,6 +5,7 @@
 #include "name_table.h"
 #include "options.h"
 #include "novelty_history.h"
+#include "table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -203,7 +204,8 @@ enum {
     HEADER_AT_VIEWS = HEADER_AT_SURPRISES + 8,
     HEADER_AT_NAMES = HEADER_AT_SURPRISES + 12,
     HEADER_AT_NAMED = HEADER_AT_SURPRISES + 16,
-    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 20,
+    HEADER_AT_KIND = HEADER_AT_SURPRISES + 20,
+    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 24,
     HEADER_AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -224,7 +226,14 @@ static uint64_t sections_shared(const struct header *header)
 
 uint64_t sections_of_shard(const struct header *header)
 {
-    return 1 + (uint64_t)header->options.particles * (1 + 2 * header->options.layers);
+    return header->options.kind == BPCN_TABLE ? 1
+                                              : 1 + (uint64_t)header->options.particles * (1 + 2 * header->options.layers);
+}
+
+/* Of those the ones before the second particle's, which are like the first's. */
+static uint64_t sections_unlike(const struct header *header)
+{
+    return header->options.kind == BPCN_TABLE ? 1 : 2 + 2 * (uint64_t)header->options.layers;
 }
 
 uint64_t section_count(const struct header *header)
@@ -244,7 +253,10 @@ static void describe_in_shard(const bpcn_options *o, uint64_t index, struct sect
     s->particle = index == 0 ? 0 : (size_t)((index - 1) / each);
     s->layer = within == 0 ? 0 : (size_t)(within - 1) / 2;
     uint64_t above = within == 0 ? 0 : layer_width(o, s->layer + 1);
-    if (index == 0) {
+    if (o->kind == BPCN_TABLE) {
+        s->tag = SECTION_FOREST;
+        s->bytes = 8 * (uint64_t)table_words(o);
+    } else if (index == 0) {
         s->tag = SECTION_WEIGHTS;
         s->bytes = 8 * (uint64_t)o->particles;
     } else if (within == 0) {
@@ -304,7 +316,7 @@ uint64_t section_length(const struct section *section)
 uint64_t section_largest_table(const struct header *header)
 {
     /* all shards are alike, and all particles */
-    uint64_t most = 0, first = sections_shared(header) + 2 + 2 * (uint64_t)header->options.layers;
+    uint64_t most = 0, first = sections_shared(header) + sections_unlike(header);
     for (uint64_t i = 0; i < first; i++) {
         struct section s;
         section_describe(header, i, &s);
@@ -327,6 +339,8 @@ void section_name(const struct section *s, char *text, size_t room)
                  : s->tag == SECTION_NAMES  ? "names"
                                             : "surprises of the latest rows",
                  where);
+    else if (s->tag == SECTION_FOREST)
+        snprintf(text, room, "the trees%s", where);
     else if (s->tag == SECTION_WEIGHTS)
         snprintf(text, room, "%sthe weights%s", shard, where);
     else if (s->tag == SECTION_TOP)
@@ -348,7 +362,7 @@ static uint64_t snapshot_length(const struct header *header, uint64_t most)
 {
     struct section s;
     uint64_t first = sections_shared(header), shared = SECTIONS_AT, weights = 0, each = 0;
-    for (uint64_t i = 0; i < first + 2 + 2 * (uint64_t)header->options.layers; i++) {
+    for (uint64_t i = 0; i < first + sections_unlike(header); i++) {
         section_describe(header, i, &s);
         *(i < first ? &shared : i == first ? &weights : &each) += section_length(&s);
     }
@@ -376,7 +390,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
     put32(out + HEADER_AT_VERSION, STORE_VERSION);
-    put32(out + HEADER_AT_FEATURES, o->names > 0 ? FEATURE_NAMES : 0);
+    put32(out + HEADER_AT_FEATURES, (o->names > 0 ? FEATURE_NAMES : 0) | (o->kind == BPCN_TABLE ? FEATURE_TABLE : 0));
     put32(out + HEADER_AT_HEADER_BYTES, HEADER_BYTES);
     put32(out + HEADER_AT_BLOCK_BYTES, BLOCK_BYTES);
     put64(out + HEADER_AT_SNAPSHOT, header->snapshot);
@@ -415,6 +429,7 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     put32(out + HEADER_AT_VIEWS, (uint32_t)o->views);
     put32(out + HEADER_AT_NAMES, (uint32_t)o->names);
     put32(out + HEADER_AT_NAMED, (uint32_t)header->names);
+    put32(out + HEADER_AT_KIND, (uint32_t)o->kind);
     header->salt = crc32c(0, out, HEADER_AT_CHECKSUM);
     put32(out + HEADER_AT_CHECKSUM, header->salt);
 }
@@ -433,9 +448,9 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     if (version > STORE_VERSION)
         return bpcn_fail(BPCN_NEWER, "wrong version: the file has format version %lu, this program reads version %d",
                     (unsigned long)version, STORE_VERSION);
-    if (version == STORE_VERSION && (features & ~(uint32_t)FEATURE_NAMES) != 0)
+    if (version == STORE_VERSION && (features & ~(uint32_t)(FEATURE_NAMES | FEATURE_TABLE)) != 0)
         return bpcn_fail(BPCN_NEWER, "wrong version: the file needs features 0x%08lx that this program does not have",
-                    (unsigned long)(features & ~(uint32_t)FEATURE_NAMES));
+                    (unsigned long)(features & ~(uint32_t)(FEATURE_NAMES | FEATURE_TABLE)));
     if (got < HEADER_BYTES)
         return bpcn_fail(BPCN_CORRUPT, "the file is cut short: it has %zu bytes, its header alone has %d", got,
                     HEADER_BYTES);
@@ -489,6 +504,7 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
     o->surprises = get32(bytes + HEADER_AT_SURPRISES);
     o->views = get32(bytes + HEADER_AT_VIEWS);
     o->names = get32(bytes + HEADER_AT_NAMES);
+    o->kind = (bpcn_kind)get32(bytes + HEADER_AT_KIND);
 }
 
 /* Fields that can have one value only. */
@@ -510,9 +526,11 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     decode_options(bytes, &options);
     if (says_shards(bytes) && !has_shards(&options))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: it speaks of shards, but they do not matter to its memory");
-    if ((get32(bytes + HEADER_AT_FEATURES) == FEATURE_NAMES) != (options.names > 0))
-        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but it keeps %zu names",
-                    (unsigned long)get32(bytes + HEADER_AT_FEATURES), options.names);
+    uint32_t features = get32(bytes + HEADER_AT_FEATURES);
+    if (((features & FEATURE_NAMES) != 0) != (options.names > 0) ||
+        ((features & FEATURE_TABLE) != 0) != (options.kind == BPCN_TABLE))
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but it keeps %zu names and is %s table",
+                    (unsigned long)features, options.names, options.kind == BPCN_TABLE ? "a" : "no");
     for (size_t i = HEADER_AT_RESERVED; i < HEADER_AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return bpcn_fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
@@ -531,6 +549,9 @@ static bpcn_status check_options(bpcn_options *options)
         status = bpcn_fail(BPCN_INVALID, "sigma_data is 0");
     if (status == BPCN_OK && has_shards(options) && options->shard_rows == 0)
         status = bpcn_fail(BPCN_INVALID, "shard_rows is 0");
+    if (status == BPCN_OK && options->kind == BPCN_TABLE &&
+        (options->layers != 0 || options->precision != BPCN_FLOAT64 || options->minimizer != BPCN_LBFGS))
+        status = bpcn_fail(BPCN_INVALID, "a table has no layers and is in float64");
     if (status == BPCN_OK) {
         options->shard_rows = checked.shard_rows;
         options->shard_step = checked.shard_step;

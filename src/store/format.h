@@ -129,6 +129,7 @@ int seals_decode(const unsigned char in[SEALS * SEAL_BYTES], uint32_t salt, stru
 enum {
     STORE_VERSION = 3,  /* versions 1 and 2 were never released */
     FEATURE_NAMES = 1,  /* required-feature bits that are known: names are kept */
+    FEATURE_TABLE = 2,  /* the memory is a table's */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
     SECTIONS_AT = HEADER_BYTES + SEALS * SEAL_BYTES, /* where the sections begin */
@@ -153,6 +154,7 @@ enum section_tag {
     SECTION_SHARDS = 0x44524853,    /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
     SECTION_SURPRISES = 0x50525553, /* "SURP": of each row NOVELTY_NUMBERS; only where they are kept */
     SECTION_NAMES = 0x454d414e,     /* "NAME": of each row name_bytes; only where they are kept */
+    SECTION_FOREST = 0x45455254,    /* "TREE": the state of a table's forest; it has none of those below */
     SECTION_WEIGHTS = 0x54484757,   /* "WGHT": log weights [particles] */
     SECTION_TOP = 0x20504f54,       /* "TOP ": origin, variance, mean [width of the top] */
     SECTION_MEAN = 0x4e41454d,      /* "MEAN": [above x below], in the memory's precision */

@@ -10,6 +10,7 @@
 #include "name_table.h"
 #include "novelty_history.h"
 #include "snapshot.h"
+#include "table.h"
 
 #include <errno.h>
 #include <float.h>
@@ -72,6 +73,11 @@ static uint64_t row_bytes(const struct model *model, uint64_t rows)
     return rows * (model->width[0] + (uint64_t)log_row_networks(&model->options) * model->code_dim) * real_size(model);
 }
 
+static int is_table(const struct model *model)
+{
+    return model->options.kind == BPCN_TABLE;
+}
+
 /* Bytes of a delete before its row. */
 static uint64_t delete_words(const struct model *model)
 {
@@ -82,7 +88,7 @@ uint64_t log_change_bytes(const struct model *model, const struct change *change
 {
     switch (change->kind) {
     case CHANGE_WRITE:
-        return 8 + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)log_row_networks(&model->options) +
+        return 8 + (is_table(model) ? 8 + 8 * (uint64_t)change->numbers : 0) + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)log_row_networks(&model->options) +
                round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0) +
                       (change->name != NULL ? NAME_ROOM : 0));
     case CHANGE_DELETE:
@@ -99,7 +105,7 @@ uint64_t log_change_bytes(const struct model *model, const struct change *change
 
 uint64_t log_record_most(const bpcn_options *o)
 {
-    uint64_t numbers = o->dim, note = 8 + BPCN_MAX_NOTE;
+    uint64_t numbers = o->dim + (o->kind == BPCN_TABLE ? 1 + forest_entry_most(o->dim) : 0), note = 8 + BPCN_MAX_NOTE;
     for (size_t l = 0; l < o->layers; l++)
         numbers += (uint64_t)log_row_networks(o) * o->hidden[l];
     uint64_t row =
@@ -136,7 +142,7 @@ static int decode_rows(const struct model *model, unsigned char *payload, uint64
                        struct change *change)
 {
     size_t size = real_size(model), x = change->rows * model->width[0];
-    uint64_t used = at + row_bytes(model, change->rows);
+    uint64_t used = at + row_bytes(model, change->rows) + 8 * (uint64_t)change->numbers;
     get_reals(payload + at, payload + at, (size_t)(used - at) / size, size);
     change->x = payload + at;
     change->codes = payload + at + x * size;
@@ -172,19 +178,29 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
     uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 2, at = 8;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
-    change->surprise = word >> 30 & 1 ? (const double *)(const void *)(payload + 8) : NULL;
+    change->surprise = word >> 30 & 1 ? (const double *)(const void *)payload : NULL; /* where, is said below */
     change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says; the name too */
     change->name = word >> 29 & 1 ? (const char *)payload : NULL;
-    int alone = change->known || change->surprise || change->name || model->options.views;
+    int alone = change->known || change->surprise || change->name || model->options.views || is_table(model);
     if (rows < 1 || rows > (alone ? 1 : RECORD_MOST_ROWS))
         return "its number of rows cannot be";
     if (change->shard >= (model->options.views > 0 ? 1 : model->options.shards))
         return "its shard cannot be";
     change->rows = (size_t)rows;
+    if (is_table(model)) {
+        at += 8;
+        if (bytes < at || get64(payload + 8) > forest_entry_most(model->width[0]))
+            return "its entry is too long";
+        change->numbers = (size_t)get64(payload + 8);
+    }
     if (log_change_bytes(model, change) != bytes)
         return "its length does not fit its rows";
-    at += change->surprise != NULL ? 8 : 0;
-    get_reals(payload + 8, payload + 8, networks + (size_t)(at - 8) / 8, 8);
+    uint64_t before = at;
+    if (change->surprise != NULL) {
+        change->surprise = (const double *)(const void *)(payload + at);
+        at += 8;
+    }
+    get_reals(payload + before, payload + before, networks + (size_t)(at - before) / 8, 8);
     change->log_weights = (const double *)(const void *)(payload + at);
     if (!decode_rows(model, payload, at + 8 * (uint64_t)networks, bytes, change))
         return "its padding is not zero";
@@ -192,6 +208,8 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
         return "what it knows of its row cannot be";
     if (change->name != NULL && !name_padded(change->name))
         return "its name cannot be";
+    if (is_table(model) && !forest_entry_sound(model->width[0], change->known, change->codes, change->numbers))
+        return "what was found of its row cannot be";
     return log_change_sound(model, change) ? NULL : "a number in it is not finite, or its weights do not add up to one";
 }
 
@@ -417,6 +435,8 @@ static void outlet_put_rows(struct outlet *out, const struct model *model, const
     size_t size = real_size(model);
     outlet_put(out, change->x, change->rows * model->width[0], size);
     outlet_put(out, change->codes, change->rows * log_row_networks(&model->options) * model->code_dim, size);
+    if (change->numbers > 0)
+        outlet_put(out, change->codes, change->numbers, 8);
 }
 
 static void outlet_put_change(struct outlet *out, const struct model *model, const struct change *change)
@@ -427,6 +447,8 @@ static void outlet_put_change(struct outlet *out, const struct model *model, con
         outlet_put_word(out, change->rows | (uint64_t)(change->name != NULL) << 29 | (uint64_t)(change->surprise != NULL) << 30 |
                           (uint64_t)(change->known != NULL) << 31 | (uint64_t)change->shard << 32 |
                           (uint64_t)(change->begin != 0) << 63);
+        if (is_table(model))
+            outlet_put_word(out, change->numbers);
         if (change->surprise != NULL)
             outlet_put(out, change->surprise, 1, 8);
         outlet_put(out, change->log_weights, log_row_networks(&model->options), 8);

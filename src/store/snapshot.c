@@ -8,6 +8,8 @@
 #include "cholesky.h"
 #include "error.h"
 #include "shard.h"
+#include "shards.h"
+#include "table.h"
 
 #include <errno.h>
 #include <float.h>
@@ -49,6 +51,8 @@ static void *section_array(const struct contents *contents, const struct section
     case SECTION_NAMES:
         *size = 1;
         return contents->names.slot;
+    case SECTION_FOREST:
+        return forest_state(model->forest);
     case SECTION_WEIGHTS:
         return model->log_weights;
     case SECTION_MEAN:
@@ -281,6 +285,10 @@ bpcn_status state_check_section(const struct contents *contents, const struct se
         return state_check_surprises(contents, section);
     if (section->tag == SECTION_NAMES)
         return state_check_names(contents, section);
+    if (section->tag == SECTION_FOREST) {
+        const char *wrong = forest_check(model->forest);
+        return wrong != NULL ? unsound(section, wrong) : BPCN_OK;
+    }
     if (section->tag == SECTION_WEIGHTS && !snapshot_weights_sound(model->options.particles, model->log_weights))
         return unsound(section, "they do not add up to one");
     if (section->tag == SECTION_TOP)
@@ -526,7 +534,7 @@ static int snapshot_allocate(struct contents *contents, const struct header *hea
         return -1;
     for (; contents->count < header->shards; contents->count++) {
         bpcn_options options = contents_shard_options(&header->options, contents->count);
-        contents->shard[contents->count] = model_allocate(&options);
+        contents->shard[contents->count] = shard_allocate(&options);
         if (contents->shard[contents->count] == NULL)
             return -1;
     }

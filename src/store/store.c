@@ -298,7 +298,8 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     bpcn_status status = store_begin(store, change->kind);
     if (store == NULL || store->read_only || status != BPCN_OK)
         return status;
-    int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER;
+    /* What a forest learns was checked when it was found, and its sums cannot overflow. */
+    int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER && contents->options.kind != BPCN_TABLE;
     if (!log_change_sound(contents->shard[0], change))
         return bpcn_fail(BPCN_NUMERIC, "a code is not finite");
     struct places places = {.count = 0};
