@@ -35,7 +35,6 @@ void try_surprises(void)
     refuse32(452, 1, BPCN_CORRUPT, "its features are 0, but it keeps 1 names");
     refuse32(12, 1, BPCN_CORRUPT, "its features are 1, but it keeps 0 names");
     refuse32(12, 2, BPCN_CORRUPT, "its features are 2, but it keeps 0 names and is no table");
-    refuse32(12, 4, BPCN_NEWER, "features 0x00000004");
     refuse32(456, 1, BPCN_CORRUPT, "1 names of 0 are kept");
     refuse32(460, 1, BPCN_CORRUPT, "reserved byte 460");
     section_at(1, &payload);
