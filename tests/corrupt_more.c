@@ -36,7 +36,9 @@ void try_surprises(void)
     refuse32(12, 1, BPCN_CORRUPT, "its features are 1, but it keeps 0 names");
     refuse32(12, 2, BPCN_CORRUPT, "its features are 2, but it keeps 0 names and is no table");
     refuse32(456, 1, BPCN_CORRUPT, "1 names of 0 are kept");
-    refuse32(460, 1, BPCN_CORRUPT, "reserved byte 460");
+    refuse32(460, 1, BPCN_CORRUPT, "a table's memory has no shards, particles or views");
+    refuse32(460, 2, BPCN_CORRUPT, "kind 2 does not exist");
+    refuse32(464, 1, BPCN_CORRUPT, "reserved byte 464");
     section_at(1, &payload);
     refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 1728): what is kept of row 0");
     refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");
