@@ -54,7 +54,7 @@ CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
 # The server, with its page and the description of its interface in it as they are. Where its libraries are missing,
 # its objects are empty and bpcn says so.
 SERVER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/embedded.o
-EMBEDDED := server/page.html server/page.css server/page.js server/openapi.json
+EMBEDDED := $(wildcard server/page/*) server/openapi.json
 SERVER_LIBS = $(shell pkg-config --libs jansson zlib 2>/dev/null)
 SERVER_CAN_BE = pkg-config --exists jansson
 

@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PICTURES = 64, SIDE = 28, DIM = SIDE * SIDE, SHOWN = 12, ZOOM = 2 };
+enum { PICTURES = 64, SIDE = 28, DIM = SIDE * SIDE, SHOWN = 12, ZOOM = 2, PATH_MOST = 2048 };
 static const char dataset[] = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz";
+static const char labels[] = "/usr/share/datasets/fashion-mnist/train-labels-idx1-ubyte.gz";
 
 struct demo {
     fmt_table pictures;
@@ -148,10 +150,10 @@ static int save_picture(struct demo *d, const char *path)
     return 0;
 }
 
-static int load_pictures(struct demo *d)
+static int load_pictures(struct demo *d, size_t count)
 {
     fmt_options options = fmt_options_default();
-    options.max_rows = PICTURES;
+    options.max_rows = count;
     if (fmt_read(dataset, &options, &d->pictures) != BPCN_OK) {
         fprintf(stderr,
                 "bpcn demo: %s\nThe demo shows Fashion-MNIST: install the Debian package "
@@ -159,14 +161,14 @@ static int load_pictures(struct demo *d)
                 bpcn_error());
         return 1;
     }
-    if (d->pictures.rows < PICTURES || d->pictures.dim != DIM)
-        return complain("the dataset does not hold 64 pictures of 28x28");
+    if (d->pictures.rows < count || d->pictures.dim != DIM)
+        return complain("the dataset does not hold enough pictures of 28x28");
     return 0;
 }
 
 static int run(struct demo *d, const char *out)
 {
-    if (load_pictures(d) != 0)
+    if (load_pictures(d, PICTURES) != 0)
         return 1;
     d->query = calloc(PICTURES * DIM, sizeof *d->query);
     d->answer = calloc(PICTURES * DIM, sizeof *d->answer);
@@ -179,8 +181,33 @@ static int run(struct demo *d, const char *out)
 
 /* ---- --serve */
 
+/* Pictures to play with: the first PICTURES of them are written, the others are never shown to the memory. */
+enum { EXAMPLES = 128 };
+
+/* Names such as "ankle boot 3.png", one for each picture. */
+static int name_pictures(char (*name)[NAME_ROOM])
+{
+    static const char *const classes[] = {"T-shirt", "trousers", "pullover", "dress", "coat",
+                                          "sandal",  "shirt",    "sneaker",  "bag",   "ankle boot"};
+    enum { CLASSES = sizeof classes / sizeof *classes };
+    fmt_options options = fmt_options_default();
+    fmt_table label = {0};
+    size_t count[CLASSES] = {0};
+    options.max_rows = EXAMPLES;
+    bpcn_status status = fmt_read(labels, &options, &label);
+    for (size_t i = 0; status == BPCN_OK && i < EXAMPLES; i++) {
+        float number = i < label.rows && label.dim == 1 ? label.data[i] : -1;
+        if (!(number >= 0 && number < CLASSES))
+            status = bpcn_fail(BPCN_FORMAT, "%s does not hold the classes of the pictures", labels);
+        else
+            snprintf(name[i], sizeof name[i], "%s %zu.png", classes[(size_t)number], ++count[(size_t)number]);
+    }
+    fmt_table_free(&label);
+    return status == BPCN_OK ? 0 : complain(bpcn_error());
+}
+
 /* A memory file with the pictures, in narrow networks of which there are more than these fill. */
-static int make_file(const struct console *console, const struct demo *d, const char *path)
+static int make_file(const struct console *console, const struct demo *d, const char *names, const char *path)
 {
     bpcn_options o;
     fmt_schema schema = {0};
@@ -190,6 +217,7 @@ static int make_file(const struct console *console, const struct demo *d, const 
     bpcn_options_default(&o, sizeof o);
     o.dim = DIM;
     o.shards = 16;
+    o.names = 1024;
     for (size_t l = 0; l < o.layers; l++)
         o.hidden[l] = 64;
     if (fields_parse_shape("image", "28x28", &schema) != 0)
@@ -198,35 +226,52 @@ static int make_file(const struct console *console, const struct demo *d, const 
     fmt_schema_free(&schema);
     if (failed || memory_file_open(console, path, TO_CHANGE, &file) != 0)
         return 1;
-    bpcn_status status = memory_file_write(&file, d->pictures.data, NULL, PICTURES, NULL, became, &written);
+    bpcn_status status = memory_file_write(&file, d->pictures.data, NULL, PICTURES, names, became, &written);
     failed = status != BPCN_OK ? memory_file_error(&file, status) : memory_file_commit(&file);
     memory_file_close(&file);
     return failed;
 }
 
-/* Until a signal ends it; what was written to it is gone then. */
+/* In a folder of their own: the memory, and the pictures to play with. Both go when a signal ends the server. */
+static int serve_from(const struct console *console, struct demo *d, const char *folder, const char *listen)
+{
+    char path[PATH_MOST], examples[PATH_MOST], file[PATH_MOST + NAME_ROOM + 2], address[256];
+    static char name[EXAMPLES][NAME_ROOM];
+    snprintf(path, sizeof path, "%s/demo.mem", folder);
+    snprintf(examples, sizeof examples, "%s/examples", folder);
+    snprintf(address, sizeof address, "%s", listen);
+    if (mkdir(examples, 0700) != 0)
+        return complain("the folder for the examples cannot be made");
+    int failed = load_pictures(d, EXAMPLES) || name_pictures(name);
+    for (size_t i = 0; !failed && i < EXAMPLES; i++) {
+        snprintf(file, sizeof file, "%s/%.*s", examples, NAME_ROOM, name[i]);
+        if (fmt_write_image(file, FMT_ANY, d->pictures.data + i * DIM, SIDE, SIDE, 1) != BPCN_OK)
+            failed = complain(bpcn_error());
+    }
+    char *argv[] = {"serve", path, "--examples", examples, "--listen", address, NULL};
+    if (!failed)
+        failed = make_file(console, d, name[0], path) || cmd_serve(6, argv);
+    for (size_t i = 0; i < EXAMPLES; i++) {
+        snprintf(file, sizeof file, "%s/%.*s", examples, NAME_ROOM, name[i]);
+        unlink(file);
+    }
+    rmdir(examples);
+    unlink(path);
+    return failed;
+}
+
 static int serve(const struct console *console, struct demo *d, const char *listen)
 {
     const char *place = getenv("TMPDIR") != NULL && *getenv("TMPDIR") != '\0' ? getenv("TMPDIR") : "/tmp";
-    char folder[1024], path[sizeof folder + 16];
+    char folder[PATH_MOST / 2];
     if (cmd_serve == NULL)
-        return complain("this bpcn was built without its server: libmicrohttpd and jansson were missing");
-    if (load_pictures(d) != 0)
-        return 1;
+        return complain("this bpcn was built without its server: jansson was missing");
     snprintf(folder, sizeof folder, "%s/bpcn-demo-XXXXXX", place);
     if (mkdtemp(folder) == NULL)
         return complain("there is no place for a memory file in $TMPDIR, or /tmp where that is not set");
-    snprintf(path, sizeof path, "%s/demo.mem", folder);
-    char examples[sizeof dataset], address[256],
-        *argv[] = {"serve", path, "--examples", examples, "--listen", address, NULL};
-    memcpy(examples, dataset, sizeof dataset);
-    snprintf(address, sizeof address, "%s", listen);
-    int status = make_file(console, d, path);
-    if (status == 0)
-        status = cmd_serve(6, argv);
-    unlink(path);
+    int failed = serve_from(console, d, folder, listen);
     rmdir(folder);
-    return status;
+    return failed;
 }
 
 int cmd_demo(int argc, char **argv)

@@ -419,7 +419,7 @@ void answer_info(struct answer *a, const struct served *served, const struct wor
         return;
     fprintf(out, "{\"version\":\"%s\",\"memory\":", bpcn_version());
     json_write_string(out, served->name);
-    fprintf(out, ",\"entries\":%zu,\n", o->dim);
+    fprintf(out, ",\"kind\":\"%s\",\"entries\":%zu,\n", o->kind == BPCN_TABLE ? "table" : "networks", o->dim);
     columns_json(out, &served->schema, NULL);
     fputs(",\n", out);
     put_network(out, o);

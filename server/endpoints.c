@@ -496,8 +496,20 @@ static bpcn_status run_ready(struct request *r)
 
 /* ---- files */
 
-static bpcn_status send_embedded(struct request *r, const char *name, const char *type)
+/* The type of a file by its suffix. */
+static const char *type_of_file(const char *name)
 {
+    const char *suffix = strrchr(name, '.');
+    return strcmp(suffix, ".html") == 0  ? "text/html; charset=utf-8"
+           : strcmp(suffix, ".css") == 0 ? "text/css; charset=utf-8"
+           : strcmp(suffix, ".js") == 0  ? "text/javascript; charset=utf-8"
+                                         : "application/json";
+}
+
+/* The file of the path's name. */
+static bpcn_status run_file(struct request *r)
+{
+    const char *name = strcmp(r->endpoint->path, "/") == 0 ? "index.html" : r->endpoint->path + 1;
     const struct embedded *e = embedded_files;
     uint64_t hash = 14695981039346656037u; /* FNV-1a */
     while (strcmp(e->name, name) != 0)
@@ -505,7 +517,7 @@ static bpcn_status send_embedded(struct request *r, const char *name, const char
     for (size_t i = 0; i < e->size; i++)
         hash = (hash ^ e->bytes[i]) * 1099511628211u;
     r->answer.status = 200;
-    r->answer.type = type;
+    r->answer.type = type_of_file(name);
     snprintf(r->answer.etag, sizeof r->answer.etag, "\"%016" PRIx64 "\"", hash);
     if (r->if_none_match != NULL && strstr(r->if_none_match, r->answer.etag) != NULL) {
         r->answer.status = 304;
@@ -516,26 +528,6 @@ static bpcn_status send_embedded(struct request *r, const char *name, const char
     if (r->answer.bytes != NULL)
         memcpy(r->answer.bytes, e->bytes, e->size);
     return BPCN_OK;
-}
-
-static bpcn_status run_page(struct request *r)
-{
-    return send_embedded(r, "page.html", "text/html; charset=utf-8");
-}
-
-static bpcn_status run_page_style(struct request *r)
-{
-    return send_embedded(r, "page.css", "text/css; charset=utf-8");
-}
-
-static bpcn_status run_page_script(struct request *r)
-{
-    return send_embedded(r, "page.js", "text/javascript; charset=utf-8");
-}
-
-static bpcn_status run_openapi(struct request *r)
-{
-    return send_embedded(r, "openapi.json", "application/json");
 }
 
 /* ---- the table */
@@ -557,10 +549,15 @@ static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, f
                                             {"GET", "/metrics", false, false, false, run_metrics},
                                             {"GET", "/health", true, false, true, run_health},
                                             {"GET", "/ready", true, false, true, run_ready},
-                                            {"GET", "/openapi.json", true, false, false, run_openapi},
-                                            {"GET", "/page.css", true, false, false, run_page_style},
-                                            {"GET", "/page.js", true, false, false, run_page_script},
-                                            {"GET", "/", true, false, false, run_page}};
+                                            {"GET", "/openapi.json", true, false, false, run_file},
+                                            {"GET", "/page.css", true, false, false, run_file},
+                                            {"GET", "/page.js", true, false, false, run_file},
+                                            {"GET", "/core.js", true, false, false, run_file},
+                                            {"GET", "/picture.js", true, false, false, run_file},
+                                            {"GET", "/strip.js", true, false, false, run_file},
+                                            {"GET", "/table.js", true, false, false, run_file},
+                                            {"GET", "/panels.js", true, false, false, run_file},
+                                            {"GET", "/", true, false, false, run_file}};
 
 /* "/m/NAME/v1/read": the memory of that name, and the rest of the path. NULL: there is none. */
 static const struct served *find_memory(const struct server *server, const char **path)
