@@ -179,7 +179,7 @@ export function narrow() {
   $("find").parentElement.hidden = listed.length <= 8 && !wanted;
   $("list").value = kept;
   $("delete").disabled = !$("list").value;
-  $("delete-sure").hidden = true;
+  if (!$("list").value) $("delete-sure").hidden = true; // another tab's changes leave a question open that still makes sense
   $("names-note").textContent = !listed.length ? `No row has a name. The latest ${state.info.names.most} names are kept.`
     : `${listed.length} named row${listed.length === 1 ? "" : "s"}; the latest ${state.info.names.most} names are kept. Choose one to recall it.` + (found.length > most ? ` The first ${most} are shown.` : "");
 }
