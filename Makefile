@@ -30,7 +30,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
 PLAIN_MODEL := $(patsubst %,src/model/%.c,network options abi)
-PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/familiarity.c src/ops/index.c src/ops/shards.c src/ops/table_views.c src/ops/gaussian.c src/ops/forest.c src/ops/forest_ask.c src/ops/table.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
+PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/familiarity.c src/ops/index.c src/ops/assign.c src/ops/shards.c src/ops/table_views.c src/ops/gaussian.c src/ops/forest.c src/ops/forest_ask.c src/ops/table.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
 # The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
@@ -147,7 +147,7 @@ SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
 STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
 EVERYTHING := $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner search kink energy mixture inference familiarity update write holes typicality views tables read cache cache_writes forget delete shards shards_read shards_mixture index numerics \
+UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner search kink energy mixture inference familiarity update write holes typicality views tables read cache cache_writes forget delete shards shards_read shards_mixture index index_memory numerics \
           parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile)
 UNIT += $(BUILD)/tests/test_forest $(BUILD)/tests/test_table
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \

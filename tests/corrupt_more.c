@@ -38,7 +38,15 @@ void try_surprises(void)
     refuse32(456, 1, BPCN_CORRUPT, "1 names of 0 are kept");
     refuse32(460, 1, BPCN_CORRUPT, "a table's memory has no shards, particles or views");
     refuse32(460, 2, BPCN_CORRUPT, "kind 2 does not exist");
-    refuse32(464, 1, BPCN_CORRUPT, "reserved byte 464");
+    refuse32(12, 16, BPCN_NEWER, "features 0x00000010");
+    refuse32(464, 1, BPCN_CORRUPT, "its features are 0, but its index is of form 1");
+    refuse32(468, 1, BPCN_CORRUPT, "its index of the rows is larger than the memory");
+    refuse32(472, 1, BPCN_CORRUPT, "reserved byte 472");
+    start();
+    put32(file + 12, FEATURE_INDEX);
+    put32(file + 464, INDEX_DECIDED);
+    repair();
+    refuse(BPCN_CORRUPT, "a memory of its options has no index of its rows");
     section_at(1, &payload);
     refuse_double(payload, NAN, "the surprises of the latest rows (section at byte 1728): what is kept of row 0");
     refuse_double(payload + 8 * 4, -1, "what is kept of row 1 cannot be");

@@ -20,7 +20,7 @@ static void try_headers(void)
     refuse32(8, 4, BPCN_NEWER, "version 4");
     refuse32(8, 0, BPCN_FORMAT, "version 0, this program reads version 3");
     refuse32(8, 2, BPCN_FORMAT, "version 2, this program reads version 3"); /* never released */
-    refuse32(12, 4, BPCN_NEWER, "features 0x00000004");
+    refuse32(12, 8, BPCN_NEWER, "features 0x00000008");
     refuse32(12, 0x80000000u, BPCN_NEWER, "features 0x80000000");
     refuse32(16, 1024, BPCN_CORRUPT, "its own length as 1024");
     refuse32(20, 4096, BPCN_CORRUPT, "blocks of 4096");

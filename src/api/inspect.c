@@ -98,10 +98,12 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 
 /* ---- parameters */
 
-/* Nothing that was prepared of the old parameters holds. */
+/* Nothing that was prepared of the old parameters holds, and nobody knows which rows the new ones hold. */
 static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 {
     struct model *model = memory->contents.shard[shard];
+    if (memory->contents.index != NULL)
+        index_note_missing(memory->contents.index, shard);
     shard_ops_for(model)->cache_reset(memory->cache[shard], model);
     return BPCN_OK;
 }
@@ -333,6 +335,8 @@ bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, si
     uint64_t before = 0;
     for (size_t i = 0; i < shards; i++) { /* the oldest comes after the one begun last */
         size_t k = (open + 1 + i) % shards;
+        if (c->index != NULL && c->rows[k] != rows[k])
+            index_note_missing(c->index, k);
         c->rows[k] = rows[k];
         c->begun[k] = c->views.count > 0 ? 0 : before;
         before += rows[k] > 0 ? rows[k] : 1; /* no two are of one age */

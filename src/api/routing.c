@@ -2,6 +2,7 @@
 #include "routing.h"
 
 #include "alloc.h"
+#include "assign.h"
 #include "checks.h"
 #include "error.h"
 #include "shards.h"
@@ -146,26 +147,56 @@ static bpcn_status route_back(struct transaction *transaction, const void *x, si
     return status;
 }
 
-static bpcn_status find_holder(struct transaction *transaction, const void *x, struct change *change)
+/* Of the shards whose residual is least. */
+static bpcn_status find_holder_by_residuals(struct transaction *transaction, const struct shards *many, const void *x,
+                                            struct change *change)
 {
-    struct shards many;
-    struct shard *shard = routing_shards(transaction->memory, transaction->team, &many);
-    double *residual = alloc_zeroed(many.count, sizeof *residual);
-    bpcn_status status = shard && residual ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK && many.count > 1)
-        status = shards_residuals(&many, 1, x, NULL, residual);
+    double *residual = alloc_zeroed(many->count, sizeof *residual);
+    bpcn_status status = residual != NULL ? BPCN_OK : BPCN_NO_MEMORY;
+    if (status == BPCN_OK && many->count > 1)
+        status = assign_residuals(many, 1, x, NULL, residual);
     bpcn_status found = status;
-    for (size_t tries = 0; status == BPCN_OK && tries < many.count && tries < DELETE_TRIES; tries++) {
+    for (size_t tries = 0; status == BPCN_OK && tries < many->count && tries < DELETE_TRIES; tries++) {
         size_t best = 0;
-        for (size_t k = 1; k < many.count; k++)
+        for (size_t k = 1; k < many->count; k++)
             best = residual[k] < residual[best] ? k : best;
         found = route_back(transaction, x, best, change);
         residual[best] = INFINITY;
         if (found != BPCN_REFUSED)
             break;
     }
-    free(shard);
     free(residual);
+    return found;
+}
+
+/* Of the shards in which the index has the row; BPCN_REFUSED when it has it in none. */
+static bpcn_status find_holder_by_index(struct transaction *transaction, const struct shards *many, const void *x,
+                                        struct change *change)
+{
+    struct read_request request = {.query = x, .n = 1};
+    struct index_query query = {.hits = NULL};
+    if (many->index == NULL || !index_ready(many->index))
+        return BPCN_REFUSED;
+    bpcn_status status = assign_find(many, &request, &query), found = BPCN_REFUSED;
+    for (size_t h = 0; status == BPCN_OK && query.how == INDEX_EQUAL && h < query.found && h < DELETE_TRIES; h++) {
+        if (h > 0 && query.hits[h].shard == query.hits[h - 1].shard)
+            continue;
+        found = route_back(transaction, x, query.hits[h].shard, change);
+        if (found != BPCN_REFUSED)
+            break;
+    }
+    free(query.hits);
+    return status == BPCN_OK ? found : status;
+}
+
+static bpcn_status find_holder(struct transaction *transaction, const void *x, struct change *change)
+{
+    struct shards many;
+    struct shard *shard = routing_shards(transaction->memory, transaction->team, &many);
+    bpcn_status found = shard != NULL ? find_holder_by_index(transaction, &many, x, change) : BPCN_NO_MEMORY;
+    if (found == BPCN_REFUSED)
+        found = find_holder_by_residuals(transaction, &many, x, change);
+    free(shard);
     return found;
 }
 
@@ -219,8 +250,9 @@ struct shard *routing_shards(const bpcn_memory *m, struct team *team, struct sha
     struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
     for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
         shard[k] = shard_of(m, k);
-    *many = (struct shards){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL};
+    *many = (struct shards){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL, NULL};
     many->views = m->contents.views.count > 0 ? &m->contents.views : NULL;
+    many->index = m->contents.index;
     return shard;
 }
 
@@ -270,7 +302,9 @@ bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struc
         memcpy(rows, c->rows, c->count * sizeof *rows);
         rows[c->count] = 1;
         shard[c->count] = empty;
-        many = (struct shards){shard, c->count + 1, rows, team, c->count, NULL};
+        many.count = c->count + 1;
+        many.rows = rows;
+        many.always = c->count;
         status = empty.cache ? BPCN_OK : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK)
@@ -331,6 +365,7 @@ bpcn_status routing_surprise(const bpcn_memory *m, struct team *team, const stru
         }
     many.always = many.count;
     many.rows = rows;
+    many.index = NULL; /* it numbers shards as the memory does */
     if (status == BPCN_OK)
         status = shards_read(&many, &request);
     if (status == BPCN_OK) {

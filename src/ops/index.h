@@ -1,9 +1,10 @@
 /*
  * The bitmap index: for a query, which of the rows written could it be, without a look at any shard.
  *
- * Three thresholds an entry, its mean over the first rows and 0.67 deviations to either side, make one of four levels of
- * each value. An item of the index is a row as its levels, two bits an entry. Items stand in groups of 512; the bits that
- * a group holds of one entry are a line of 64 bytes, which one or two instructions compare with a query.
+ * Three thresholds an entry, decided by the first rows, make one of four levels of each value. An item of the index is a
+ * row as its levels, two bits an entry; the rows of shard k are the items k x shard_rows to before (k + 1) x shard_rows,
+ * so the index never grows beyond the rows that all shards have room for. Items stand in groups of 512; the bits that a
+ * group holds of one entry are a line of 64 bytes, which one or two instructions compare with a query.
  *
  *   - Where a query knows entries exactly, its row has the same levels in all of them: an AND over entries, which leaves
  *     a group as soon as no item is left. No row that agrees is dismissed.
@@ -12,7 +13,9 @@
  *     counters, and the first of them by squared distance.
  *
  * A query costs some 20 entries of a group, or 256 where it is noisy: 1.3 or 16 KB of reading for 512 items.
- * Rows with gaps have no levels there; the index remembers their shards instead, which every query has to look at.
+ *
+ * Some shards have rows that are no items: rows with gaps, rows of a file without an index, rows whose place a later row
+ * took. The index remembers those shards, at which every query has to look.
  */
 #ifndef BPCN_INDEX_H
 #define BPCN_INDEX_H
@@ -21,49 +24,89 @@
 
 struct index;
 
-struct index_hit {
-    uint32_t item;     /* items are numbered as they were added */
-    uint32_t shard;
-    uint32_t distance; /* in levels, over the entries that were counted */
-    float square;      /* from the query to the middles of the item's levels, over all known entries */
-};
-
-struct index *index_create(size_t dim); /* NULL when out of memory */
+/* Of rows [dim] in `shards` shards with room for shard_rows rows each. NULL when out of memory. */
+struct index *index_create(size_t dim, size_t shards, size_t shard_rows);
 void index_free(struct index *index);
 
-/* Adds a row [dim], of which known [dim] entries are known (NULL: all). */
-bpcn_status index_add(struct index *index, const float *row, const unsigned char *known, uint32_t shard);
+/* Whether a memory of these options has an index: one of several shards, without table views, whose rows have entries
+   enough to tell them apart. */
+int index_serves(const bpcn_options *options);
 
-/* Drops the items of a shard, which begins anew or is forgotten. */
-void index_drop_shard(struct index *index, uint32_t shard);
+/* ---- changes */
+
+/* Room for n more rows of a shard, from its row number `place` on; after that, index_put of them cannot fail. */
+bpcn_status index_reserve(struct index *index, size_t shard, uint64_t place, size_t n);
+
+/* Puts row number `place` of a shard, floats (size 4) or doubles (size 8), of which known [dim] entries are known (NULL:
+   all). Of an overfull shard it takes the place of an older row. */
+void index_put(struct index *index, size_t shard, uint64_t place, const void *row, size_t size,
+               const unsigned char *known);
+
+/* Drops the items of a shard, which begins anew. */
+void index_drop_shard(struct index *index, size_t shard);
 
 /* Drops the latest item of a shard that has this row's levels; 0 if there is none. */
-int index_drop_row(struct index *index, const float *row, uint32_t shard);
+int index_drop_row(struct index *index, size_t shard, const void *row, size_t size);
 
-/* Everything faded by beta: items of which less than a hundredth is left are dropped. */
-void index_fade(struct index *index, double beta);
+/* All items age by so much; an item of age 1 is gone. */
+void index_age(struct index *index, double by);
+
+/* The shard has rows, or its rows have parameters, that the index knows nothing of. */
+void index_note_missing(struct index *index, size_t shard);
+
+/* ---- queries */
 
 /* Whether queries can be asked: the first 64 rows decide the thresholds. */
 int index_ready(const struct index *index);
 size_t index_items(const struct index *index);
 size_t index_bytes(const struct index *index);
 
-/* Whether the shard has rows that are not in the index. */
-int index_misses(const struct index *index, uint32_t shard);
+/* Shards with rows that are no items: how many, and whether this is one. */
+size_t index_missing(const struct index *index);
+int index_misses(const struct index *index, size_t shard);
 
-/* The items whose known entries have the query's levels but for `mismatches` of them, 0 or 3. Of very many known entries
-   the most telling are compared. Returns how many there are; the first `room` are in hits. */
-size_t index_match(const struct index *index, const float *x, const unsigned char *known, int mismatches, size_t room,
-                   struct index_hit *hits);
+struct index_hit {
+    size_t shard, place; /* its row number `place` since the shard began */
+    uint32_t distance;   /* in levels, over the entries that were counted */
+    float square;        /* from the query to the mean values of the item's levels, over all known entries */
+};
 
-/* The `most` items that come first by distance, in the order of their squares; *found tells how many. */
-bpcn_status index_nearest(const struct index *index, const float *x, const unsigned char *known, size_t most,
-                          struct index_hit *hits, size_t *found);
+enum index_how {
+    INDEX_EQUAL,  /* the hits are all items that have the query's levels in every known entry */
+    INDEX_NEARLY, /* in all but three at most; in the order of their squares */
+    INDEX_NEAREST /* the nearest, in the order of their squares */
+};
 
-/* The index as bytes, for a file, and back: index_save fills index_saved bytes. index_load returns NULL for bytes that are
-   no index of this dim, or when out of memory. */
-size_t index_saved(const struct index *index);
-void index_save(const struct index *index, unsigned char *bytes);
-struct index *index_load(size_t dim, const unsigned char *bytes, size_t length);
+struct index_query {
+    const float *row;           /* [dim] */
+    const unsigned char *known; /* [dim] or NULL */
+    int noisy;                  /* the known entries may carry noise */
+    enum index_how how;         /* from here on: the answer */
+    struct index_hit *hits;     /* [found], best first; the caller frees them, also after a failure */
+    size_t found;
+};
+
+/* Finds the candidates of n queries: those that are equal, or where there are none those nearly equal, or the nearest. */
+bpcn_status index_find(const struct index *index, size_t n, struct index_query *query);
+
+/* ---- in a file, as 8-byte words */
+
+/* What the file's header says: whether there is an index with anything in it (NULL: no), and how many first rows wait,
+   or groups of items there are. */
+enum index_form { INDEX_NONE, INDEX_UNDECIDED, INDEX_DECIDED };
+enum index_form index_form(const struct index *index);
+size_t index_count(const struct index *index);
+size_t index_most_count(enum index_form form, size_t shards, size_t shard_rows);
+uint64_t index_file_bytes(enum index_form form, size_t count, size_t dim, size_t shards);
+
+/* Room for what the header announces. -1 when out of memory. */
+int index_announce(struct index *index, enum index_form form, size_t count);
+
+/* Bytes first .. first + n, multiples of 8. */
+void index_encode(const struct index *index, uint64_t first, size_t n, unsigned char *out);
+void index_decode(struct index *index, uint64_t first, size_t n, const unsigned char *in);
+
+/* What is wrong with an index that was decoded; NULL: nothing. Sets what follows from the rest. */
+const char *index_check(struct index *index);
 
 #endif

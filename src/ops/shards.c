@@ -5,6 +5,7 @@
 #include "shards.h"
 
 #include "alloc.h"
+#include "assign.h"
 #include "random.h"
 #include "table.h"
 
@@ -12,14 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shards that one row is read in, unless options.shards says otherwise; of each view; and rows per batch with views,
-   where every row is read in many shards. */
-enum { SHORTLIST_READS = 4, VIEW_READS = 16, VIEW_BATCH = 256 };
-/* Rows that know different entries are solved accurately in one shard out of so many, but in so many at least. */
-enum { ACCURATE_ONE_IN = 16, ACCURATE_AT_LEAST = 8 };
-/* A shard is read if its residual is at most this many times the least, plus this share of the largest, which is about
-   |x|^2. Larger: more shards are read. */
-static const double near_ratio = 1.25, near_share = 1e-3;
+/* Rows per batch with views, where every row is read in many shards. */
+enum { VIEW_BATCH = 256 };
 
 /* The rows that one shard reads, and what it answers. */
 struct shard_task {
@@ -37,132 +32,16 @@ struct shards_job {
     const struct shards *shards;
     const struct read_request *request;
     size_t row_bytes, out_bytes; /* of a query; of an answer or a code */
-    unsigned char *assigned;     /* [count x n]: 1 where the shard reads the row; NULL: every shard reads every row */
-    struct shard_task *task;     /* [count], in use up to `tasks` */
+    struct assignments assigned;
+    struct shard_task *task;     /* [shards that read any row], in rising order of k */
     size_t tasks;
 };
 
-/* ---- the shortlist */
-
-struct shortlist_job {
-    const struct shards *shards;
-    const struct shortlist_request *request; /* of all rows, residual [count x n] */
-    const double *limit; /* [n]: only rows whose residual is not above it are solved, accurately; NULL: all, roughly */
-    bpcn_status *status; /* [count] */
-};
-
-static bpcn_status shortlist_shard(const struct shortlist_job *j, size_t k)
-{
-    const struct shard *shard = &j->shards->shard[k];
-    struct shortlist_request r = *j->request;
-    size_t *subset = NULL;
-    r.residual += k * r.n;
-    if (j->limit != NULL) {
-        subset = alloc_zeroed(r.n, sizeof *subset);
-        for (size_t i = 0; subset != NULL && i < r.n; i++)
-            if (r.residual[i] <= j->limit[i])
-                subset[r.count++] = i;
-        if (subset == NULL || r.count == 0) {
-            free(subset);
-            return subset == NULL ? BPCN_NO_MEMORY : BPCN_OK;
-        }
-        r.subset = subset;
-    }
-    bpcn_status status = shard_ops_for(shard->model)->residuals(shard, &r);
-    free(subset);
-    return status;
-}
-
-static void shortlist_part(void *context, size_t part, size_t parts)
-{
-    const struct shortlist_job *j = context;
-    for (size_t k = part; k < j->shards->count; k += parts)
-        j->status[k] = shortlist_shard(j, k);
-}
-
-static bpcn_status shortlist_all(const struct shards *m, const struct shortlist_request *request, const double *limit)
-{
-    bpcn_status *status = alloc_zeroed(m->count, sizeof *status), result = BPCN_NO_MEMORY;
-    struct shortlist_job job = {m, request, limit, status};
-    if (status != NULL) {
-        threads_run(m->team, shortlist_part, &job);
-        result = BPCN_OK;
-    }
-    for (size_t k = 0; status != NULL && k < m->count; k++)
-        result = status[k] != BPCN_OK ? status[k] : result;
-    free(status);
-    return result;
-}
-
-/* least [most], in rising order: the smallest residuals of row i. Returns the largest of all. */
-static double smallest_residuals(const double *residual, size_t count, size_t n, size_t i, size_t most, double *least)
-{
-    double largest = 0;
-    for (size_t j = 0; j < most; j++)
-        least[j] = INFINITY;
-    for (size_t k = 0; k < count; k++) {
-        double mine = residual[k * n + i];
-        size_t at = most;
-        largest = fmax(largest, mine);
-        for (; at > 0 && mine < least[at - 1]; at--)
-            if (at < most)
-                least[at] = least[at - 1];
-        if (at < most)
-            least[at] = mine;
-    }
-    return largest;
-}
-
-/* The rough residuals of rows that know different entries are inexact: among hundreds of shards some seem nearer than
-   the right one. Those that come first are solved accurately. */
-static bpcn_status shortlist_refine(const struct shards *m, const struct shortlist_request *r)
-{
-    size_t most = m->count / ACCURATE_ONE_IN > ACCURATE_AT_LEAST ? m->count / ACCURATE_ONE_IN : ACCURATE_AT_LEAST;
-    double *least = alloc_zeroed(most, sizeof *least), *limit = alloc_zeroed(r->n, sizeof *limit);
-    bpcn_status status = BPCN_NO_MEMORY;
-    for (size_t i = 0; least != NULL && limit != NULL && i < r->n; i++) {
-        smallest_residuals(r->residual, m->count, r->n, i, most, least);
-        limit[i] = least[most - 1];
-    }
-    if (least != NULL && limit != NULL)
-        status = shortlist_all(m, r, limit);
-    free(least);
-    free(limit);
-    return status;
-}
-
-/* A copy of rows of entries of `size` bytes, 0 where not known; NULL when out of memory. */
-static unsigned char *shortlist_zero_unknown(size_t size, size_t entries, const unsigned char *x,
-                                             const unsigned char *known)
-{
-    unsigned char *copy = alloc_zeroed(entries, size);
-    for (size_t j = 0; copy != NULL && j < entries; j++)
-        if (known[j])
-            memcpy(copy + j * size, x + j * size, size);
-    return copy;
-}
-
-bpcn_status shards_residuals(const struct shards *m, size_t n, const void *x, const unsigned char *known, double *residual)
-{
-    const struct model *model = m->shard[0].model;
-    size_t dim = model->width[0];
-    unsigned char *copy = known != NULL ? shortlist_zero_unknown(real_size(model), n * dim, x, known) : NULL;
-    if (known != NULL && copy == NULL)
-        return BPCN_NO_MEMORY;
-    struct shortlist_request request = {
-        .rows = copy ? copy : x, .known = known, .masks = masks_of_rows(dim, n, known), .n = n, .residual = residual};
-    bpcn_status status = shortlist_all(m, &request, NULL);
-    if (status == BPCN_OK && !request.masks.same)
-        status = shortlist_refine(m, &request);
-    free(copy);
-    return status;
-}
-
-/* ---- which shards read which rows */
+/* ---- tasks */
 
 static void shards_job_free(struct shards_job *r)
 {
-    for (size_t k = 0; r->task != NULL && k < r->shards->count; k++) {
+    for (size_t k = 0; k < r->tasks; k++) {
         free(r->task[k].row);
         free(r->task[k].query);
         free(r->task[k].known);
@@ -171,101 +50,28 @@ static void shards_job_free(struct shards_job *r)
         free(r->task[k].trace);
     }
     free(r->task);
-    free(r->assigned);
+    assignments_free(&r->assigned);
 }
 
-/* Row i is read in the shards whose residual is near the least, in `most` at most. least [most]: buffer. */
-static void assign_nearest(struct shards_job *r, const double *residual, size_t i, size_t most, double *least)
-{
-    size_t n = r->request->n, ties = 0;
-    double largest = smallest_residuals(residual, r->shards->count, n, i, most, least);
-    double limit = fmin(near_ratio * least[0] + near_share * largest, least[most - 1]);
-    for (size_t j = 0; j < most; j++)
-        ties += least[j] == limit; /* of the shards exactly at the limit only so many */
-    for (size_t k = 0; k < r->shards->count; k++) {
-        double mine = residual[k * n + i];
-        r->assigned[k * n + i] = mine < limit || (mine == limit && ties > 0) || k == r->shards->always;
-        ties -= mine == limit && ties > 0;
-    }
-}
-
-static bpcn_status assign_by_shortlist(struct shards_job *r, size_t most)
+/* The task of these assignments, which are of one shard. -1 when out of memory. */
+static int task_create(struct shards_job *r, const struct assignment *assigned, size_t count)
 {
     const struct read_request *request = r->request;
-    double *residual = alloc_zeroed(r->shards->count * request->n, sizeof *residual);
-    double *least = alloc_zeroed(most, sizeof *least);
-    bpcn_status status = BPCN_NO_MEMORY;
-    if (residual != NULL && least != NULL)
-        status = shards_residuals(r->shards, request->n, request->query, request->known, residual);
-    for (size_t i = 0; status == BPCN_OK && i < request->n; i++)
-        assign_nearest(r, residual, i, most, least);
-    free(residual);
-    free(least);
-    return status;
-}
-
-/* Row i is read in the likeliest cells of every view. */
-static void assign_by_views(struct shards_job *r, size_t most)
-{
-    const struct table_views *views = r->shards->views;
-    const struct read_request *request = r->request;
-    size_t n = request->n, cells = table_views_cells(views);
-    unsigned char picked[TABLE_VIEW_CELLS];
-    for (size_t i = 0; i < n; i++)
-        for (size_t v = 0; v < views->count; v++) {
-            const unsigned char *known = request->known ? request->known + i * views->dim : NULL;
-            struct table_view_row row = {(const unsigned char *)request->query + i * r->row_bytes,
-                                         r->row_bytes / views->dim, known};
-            table_views_pick(views, v, &row, r->shards->rows + v * cells, most, picked);
-            for (size_t c = 0; c < cells; c++)
-                r->assigned[(v * cells + c) * n + i] = picked[c];
-        }
-}
-
-/* Fills r->assigned. */
-static bpcn_status assign_rows(struct shards_job *r)
-{
-    const struct table_views *views = r->shards->views;
-    size_t wanted = r->request->options.shards;
-    if (views == NULL && wanted > 0 && wanted >= r->shards->count)
-        return BPCN_OK;
-    r->assigned = alloc_zeroed(r->shards->count * r->request->n, 1);
-    if (r->assigned == NULL)
-        return BPCN_NO_MEMORY;
-    if (views == NULL)
-        return assign_by_shortlist(r, wanted > 0 ? wanted : SHORTLIST_READS);
-    assign_by_views(r, wanted > 0 ? wanted : VIEW_READS);
-    return BPCN_OK;
-}
-
-/* The task of shard k, if it reads any row. -1 when out of memory. */
-static int task_create(struct shards_job *r, size_t k)
-{
-    const struct read_request *request = r->request;
-    size_t n = request->n, dim = r->shards->shard[0].model->width[0];
-    struct shard_task *a = &r->task[r->tasks];
+    size_t dim = r->shards->shard[0].model->width[0];
+    struct shard_task *a = &r->task[r->tasks++];
     int traces = request->options.trace != NULL && r->shards->views == NULL;
-    a->k = k;
-    a->row = alloc_zeroed(n, sizeof *a->row);
-    for (size_t i = 0; a->row != NULL && i < n; i++)
-        if (r->assigned == NULL || r->assigned[k * n + i])
-            a->row[a->count++] = i;
-    if (a->row == NULL)
-        return -1;
-    if (a->count == 0) {
-        free(a->row);
-        a->row = NULL;
-        return 0;
-    }
-    a->query = alloc_zeroed(a->count, r->row_bytes);
-    a->known = request->known ? alloc_zeroed(a->count, dim) : NULL;
-    a->out = r->out_bytes > 0 ? alloc_zeroed(a->count, r->out_bytes) : NULL;
-    a->info = alloc_zeroed(a->count, sizeof *a->info);
-    a->trace = traces ? alloc_zeroed(a->count * request->options.trace_room, sizeof *a->trace) : NULL;
-    r->tasks++;
-    if ((traces && !a->trace) || !a->query || !a->info || (request->known && !a->known) ||
+    *a = (struct shard_task){.k = assigned->shard, .count = count};
+    a->row = alloc_zeroed(count, sizeof *a->row);
+    a->query = alloc_zeroed(count, r->row_bytes);
+    a->known = request->known ? alloc_zeroed(count, dim) : NULL;
+    a->out = r->out_bytes > 0 ? alloc_zeroed(count, r->out_bytes) : NULL;
+    a->info = alloc_zeroed(count, sizeof *a->info);
+    a->trace = traces ? alloc_zeroed(count * request->options.trace_room, sizeof *a->trace) : NULL;
+    if ((traces && !a->trace) || !a->row || !a->query || !a->info || (request->known && !a->known) ||
         (r->out_bytes > 0 && !a->out))
         return -1;
+    for (size_t i = 0; i < count; i++)
+        a->row[i] = assigned[i].row;
     for (size_t i = 0; i < a->count; i++) {
         memcpy(a->query + i * r->row_bytes, (const unsigned char *)request->query + a->row[i] * r->row_bytes,
                r->row_bytes);
@@ -508,17 +314,33 @@ static bpcn_status shards_average(const struct shards_job *r)
 
 /* ---- the read */
 
+static bpcn_status tasks_create(struct shards_job *r)
+{
+    const struct assignment *list = r->assigned.list;
+    size_t count = r->assigned.count, shards = 0;
+    for (size_t i = 0; i < count; i++)
+        shards += i == 0 || list[i].shard != list[i - 1].shard;
+    r->task = alloc_zeroed(shards, sizeof *r->task);
+    if (r->task == NULL)
+        return BPCN_NO_MEMORY;
+    for (size_t first = 0, last; first < count; first = last) {
+        for (last = first; last < count && list[last].shard == list[first].shard; last++)
+            ;
+        if (task_create(r, list + first, last - first) != 0)
+            return BPCN_NO_MEMORY;
+    }
+    return BPCN_OK;
+}
+
 static bpcn_status shards_read_batch(const struct shards *m, const struct read_request *request)
 {
     const struct model *model = m->shard[0].model;
     size_t size = real_size(model);
     struct shards_job r = {.shards = m, .request = request, .row_bytes = model->width[0] * size};
     r.out_bytes = request->answers ? r.row_bytes : request->codes ? model->code_dim * size : 0;
-    r.task = alloc_zeroed(m->count, sizeof *r.task);
-    bpcn_status status = r.task != NULL ? assign_rows(&r) : BPCN_NO_MEMORY;
-    for (size_t k = 0; status == BPCN_OK && k < m->count; k++)
-        if (task_create(&r, k) != 0)
-            status = BPCN_NO_MEMORY;
+    bpcn_status status = assign_rows(m, request, &r.assigned);
+    if (status == BPCN_OK)
+        status = tasks_create(&r);
     if (status == BPCN_OK)
         status = tasks_read(&r);
     if (status == BPCN_OK)

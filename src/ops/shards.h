@@ -2,6 +2,7 @@
 #ifndef BPCN_SHARDS_H
 #define BPCN_SHARDS_H
 
+#include "index.h"
 #include "shard.h"
 #include "table_views.h"
 
@@ -12,6 +13,7 @@ struct shards {
     struct team *team;
     size_t always; /* a shard that every read includes; from count on: none */
     const struct table_views *views; /* or NULL: each row is in one shard */
+    const struct index *index;       /* of the rows; or NULL */
 };
 
 /* As shard_ops.read, with info required. Info says which shard answered, and gives the density of the mixture of the
@@ -24,10 +26,6 @@ bpcn_status shards_energy(const struct shards *shards, const struct energy_reque
 
 /* As shard_ops.sample: each sample from a shard drawn by its rows. */
 bpcn_status shards_sample(const struct shards *shards, size_t n, uint64_t seed, uint64_t draw, void *out);
-
-/* residual [count x n]: see shortlist.h. */
-bpcn_status shards_residuals(const struct shards *shards, size_t n, const void *x, const unsigned char *known,
-                             double *residual);
 
 /* A shard whose state is to be filled; an empty one, which is the prior of these options. NULL: out of memory. */
 struct model *shard_allocate(const bpcn_options *options);

@@ -6,6 +6,7 @@
 #include "random.h"
 #include "shards.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,9 @@ int contents_create(struct contents *c, const bpcn_options *options)
         names_create(&c->names, options) != 0 || table_views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
-    return 0;
+    if (index_serves(options))
+        c->index = index_create(options->dim, options->shards, options->shard_rows);
+    return index_serves(options) && c->index == NULL ? -1 : 0;
 }
 
 int contents_create_empty(struct contents *c, const bpcn_options *options)
@@ -48,6 +51,7 @@ void contents_free(struct contents *c)
     novelty_history_free(&c->surprises);
     names_free(&c->names);
     table_views_free(&c->views);
+    index_free(c->index);
     *c = (struct contents){.count = 0};
 }
 
@@ -105,6 +109,20 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->begun[k] = c->writes;
     c->count = k < c->count ? c->count : k + 1;
     names_drop_shard(&c->names, k);
+    if (c->index != NULL)
+        index_drop_shard(c->index, k);
+}
+
+int contents_lose_index(struct contents *c)
+{
+    if (c->index == NULL)
+        return 0;
+    index_free(c->index);
+    c->index = index_create(c->options.dim, c->options.shards, c->options.shard_rows);
+    for (size_t k = 0; c->index != NULL && k < c->count; k++)
+        if (c->rows[k] > 0)
+            index_note_missing(c->index, k);
+    return c->index != NULL ? 0 : -1;
 }
 
 size_t contents_parts(const struct contents *c)
@@ -147,8 +165,39 @@ static void keep_name(struct contents *c, const struct change *write)
     names_keep(&c->names, &row, names_keep_rows(&c->options) ? write->x : code, size);
 }
 
+/* A row of which less than this share of its content is left is gone: it is recalled no more. */
+static const double gone_share = 0.01;
+
+/* By how much rows age, 1 being gone, when the memory forgets or discounts by beta. Forgetting scales content by
+   sqrt(1 - beta). Discounting scales its precision, 1 / sigma_x^2, by 1 - beta; it is gone when the prior's, 1 / sigma_w^2,
+   is as large. */
+static double age_by(const bpcn_options *o, const struct change *change)
+{
+    double log_left = log1p(-change->beta), least = fmin(gone_share, pow(o->sigma_x / o->sigma_w, 2));
+    if (change->beta >= 1)
+        return 1;
+    return change->kind == CHANGE_FORGET ? log_left / (2 * log(gone_share)) : log_left / log(least);
+}
+
+static void index_change(struct contents *c, const struct change *change)
+{
+    const struct model *model = c->shard[0];
+    size_t size = real_size(model), bytes = model->width[0] * size;
+    const unsigned char *x = change->x;
+    if (change->kind == CHANGE_WRITE)
+        for (size_t i = 0; i < change->rows; i++)
+            index_put(c->index, change->shard, c->rows[change->shard] + i, x + i * bytes, size, change->known);
+    else if (change->kind == CHANGE_DELETE)
+        for (size_t i = 0; i < change->rows; i++)
+            (void)index_drop_row(c->index, change->shard, x + i * bytes, size);
+    else if (change->kind == CHANGE_FORGET || change->kind == CHANGE_DISCOUNT)
+        index_age(c->index, age_by(&c->options, change));
+}
+
 void contents_count(struct contents *c, const struct change *change)
 {
+    if (c->index != NULL)
+        index_change(c, change);
     switch (change->kind) {
     case CHANGE_WRITE:
         if (change->name != NULL)
@@ -182,7 +231,7 @@ void contents_count(struct contents *c, const struct change *change)
 size_t contents_bytes(const struct contents *c)
 {
     size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + novelty_history_bytes(&c->surprises) +
-                   c->names.most * c->names.each;
+                   c->names.most * c->names.each + (c->index != NULL ? index_bytes(c->index) : 0);
     for (size_t k = 0; k < c->count; k++)
         bytes += shard_bytes(c->shard[k]);
     return bytes;
@@ -278,6 +327,9 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
     if (status == BPCN_OK && change->name != NULL &&
         names_reserve(&e->contents->names, e->contents->names.count + 1) != 0)
         status = BPCN_NO_MEMORY;
+    if (status == BPCN_OK && change->kind == CHANGE_WRITE && e->contents->index != NULL)
+        status = index_reserve(e->contents->index, change->shard,
+                               change->begin ? 0 : e->contents->rows[change->shard], change->rows);
     if (!is_of_all_shards(change))
         return status;
     if (e->all == NULL)

@@ -6,6 +6,7 @@
 #define BPCN_CONTENTS_H
 
 #include "change.h"
+#include "index.h"
 #include "name_table.h"
 #include "novelty_history.h"
 #include "shard.h"
@@ -23,6 +24,7 @@ struct contents {
     struct novelty_history surprises;  /* of the latest rows */
     struct names names;                /* of the latest rows that have one */
     struct table_views views;          /* or none */
+    struct index *index;               /* of rows, by which reads find shards; or NULL */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
 };
@@ -52,6 +54,9 @@ void contents_begin(struct contents *contents, size_t k, struct model *model);
 /* A write or delete in parts: one for each view, each of one shard. Without views it is one part. */
 size_t contents_parts(const struct contents *contents);
 struct change contents_part(const struct contents *contents, const struct change *change, size_t part);
+
+/* The index knows nothing of the rows that are there: its file had none, or it was damaged. -1 when out of memory. */
+int contents_lose_index(struct contents *contents);
 
 /* How many rows its shard, or with views the memory, had when a write was found. */
 double contents_met(const struct contents *contents, const struct change *write);

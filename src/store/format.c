@@ -205,7 +205,9 @@ enum {
     HEADER_AT_NAMES = HEADER_AT_SURPRISES + 12,
     HEADER_AT_NAMED = HEADER_AT_SURPRISES + 16,
     HEADER_AT_KIND = HEADER_AT_SURPRISES + 20,
-    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 24,
+    HEADER_AT_INDEX_FORM = HEADER_AT_SURPRISES + 24,
+    HEADER_AT_INDEX_COUNT = HEADER_AT_SURPRISES + 28,
+    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 32,
     HEADER_AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -221,7 +223,8 @@ static uint64_t section_padded(uint64_t bytes)
 /* Sections before those of the shards, and of each shard. */
 static uint64_t sections_shared(const struct header *header)
 {
-    return 1 + (uint64_t)has_shards(&header->options) + (header->options.surprises > 0) + (header->options.names > 0);
+    return 1 + (uint64_t)has_shards(&header->options) + (header->options.surprises > 0) + (header->options.names > 0) +
+           (header->index_form != INDEX_NONE);
 }
 
 uint64_t sections_of_shard(const struct header *header)
@@ -281,7 +284,10 @@ void section_describe(const struct header *header, uint64_t index, struct sectio
     } else if (index == 1 && has_shards(&header->options)) {
         s->tag = SECTION_SHARDS;
         s->bytes = 8 * SHARD_WORDS * (uint64_t)header->shards;
-    } else if (index + 1 == shared && header->options.names > 0) {
+    } else if (index + 1 == shared && header->index_form != INDEX_NONE) {
+        s->tag = SECTION_INDEX;
+        s->bytes = index_file_bytes(header->index_form, header->index_count, header->options.dim, header->options.shards);
+    } else if (index + 1 + (header->index_form != INDEX_NONE) == shared && header->options.names > 0) {
         s->tag = SECTION_NAMES;
         s->bytes = name_bytes(&header->options) * (uint64_t)header->names;
     } else if (index < shared) {
@@ -332,11 +338,13 @@ void section_name(const struct section *s, char *text, size_t room)
         snprintf(where, sizeof where, " (section at byte %llu)", (unsigned long long)s->offset);
     if (s->shard > 0)
         snprintf(shard, sizeof shard, "shard %zu, ", s->shard);
-    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS || s->tag == SECTION_SURPRISES || s->tag == SECTION_NAMES)
+    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS || s->tag == SECTION_SURPRISES || s->tag == SECTION_NAMES ||
+        s->tag == SECTION_INDEX)
         snprintf(text, room, "the %s%s",
                  s->tag == SECTION_NOTE     ? "note"
                  : s->tag == SECTION_SHARDS ? "counts of the shards"
                  : s->tag == SECTION_NAMES  ? "names"
+                 : s->tag == SECTION_INDEX  ? "index of the rows"
                                             : "surprises of the latest rows",
                  where);
     else if (s->tag == SECTION_FOREST)
@@ -377,8 +385,14 @@ uint64_t snapshot_most(const struct header *header)
     full.note_bytes = BPCN_MAX_NOTE;
     full.surprises = full.options.surprises;
     full.names = full.options.names;
-    uint64_t bytes = snapshot_length(&full, UINT64_MAX / 4);
-    return bytes > 0 ? bytes : UINT64_MAX;
+    uint64_t most = 0;
+    for (enum index_form form = INDEX_UNDECIDED; form <= INDEX_DECIDED; form++) {
+        full.index_form = index_serves(&full.options) ? form : INDEX_NONE;
+        full.index_count = index_most_count(full.index_form, full.options.shards, full.options.shard_rows);
+        uint64_t bytes = snapshot_length(&full, UINT64_MAX / 4);
+        most = bytes == 0 ? UINT64_MAX : bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 /* ---- the header */
@@ -390,7 +404,8 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     memset(out, 0, HEADER_BYTES);
     memcpy(out, STORE_MAGIC, MAGIC_BYTES);
     put32(out + HEADER_AT_VERSION, STORE_VERSION);
-    put32(out + HEADER_AT_FEATURES, (o->names > 0 ? FEATURE_NAMES : 0) | (o->kind == BPCN_TABLE ? FEATURE_TABLE : 0));
+    put32(out + HEADER_AT_FEATURES, (o->names > 0 ? FEATURE_NAMES : 0) | (o->kind == BPCN_TABLE ? FEATURE_TABLE : 0) |
+                                        (header->index_form != INDEX_NONE ? FEATURE_INDEX : 0));
     put32(out + HEADER_AT_HEADER_BYTES, HEADER_BYTES);
     put32(out + HEADER_AT_BLOCK_BYTES, BLOCK_BYTES);
     put64(out + HEADER_AT_SNAPSHOT, header->snapshot);
@@ -430,6 +445,8 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     put32(out + HEADER_AT_NAMES, (uint32_t)o->names);
     put32(out + HEADER_AT_NAMED, (uint32_t)header->names);
     put32(out + HEADER_AT_KIND, (uint32_t)o->kind);
+    put32(out + HEADER_AT_INDEX_FORM, (uint32_t)header->index_form);
+    put32(out + HEADER_AT_INDEX_COUNT, (uint32_t)header->index_count);
     header->salt = crc32c(0, out, HEADER_AT_CHECKSUM);
     put32(out + HEADER_AT_CHECKSUM, header->salt);
 }
@@ -448,9 +465,10 @@ static bpcn_status check_kind(const unsigned char *bytes, size_t got)
     if (version > STORE_VERSION)
         return bpcn_fail(BPCN_NEWER, "wrong version: the file has format version %lu, this program reads version %d",
                     (unsigned long)version, STORE_VERSION);
-    if (version == STORE_VERSION && (features & ~(uint32_t)(FEATURE_NAMES | FEATURE_TABLE)) != 0)
+    uint32_t unknown = features & ~(uint32_t)(FEATURE_NAMES | FEATURE_TABLE | FEATURE_INDEX);
+    if (version == STORE_VERSION && unknown != 0)
         return bpcn_fail(BPCN_NEWER, "wrong version: the file needs features 0x%08lx that this program does not have",
-                    (unsigned long)(features & ~(uint32_t)(FEATURE_NAMES | FEATURE_TABLE)));
+                    (unsigned long)unknown);
     if (got < HEADER_BYTES)
         return bpcn_fail(BPCN_CORRUPT, "the file is cut short: it has %zu bytes, its header alone has %d", got,
                     HEADER_BYTES);
@@ -526,11 +544,14 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     decode_options(bytes, &options);
     if (says_shards(bytes) && !has_shards(&options))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: it speaks of shards, but they do not matter to its memory");
-    uint32_t features = get32(bytes + HEADER_AT_FEATURES);
+    uint32_t features = get32(bytes + HEADER_AT_FEATURES), form = get32(bytes + HEADER_AT_INDEX_FORM);
     if (((features & FEATURE_NAMES) != 0) != (options.names > 0) ||
         ((features & FEATURE_TABLE) != 0) != (options.kind == BPCN_TABLE))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but it keeps %zu names and is %s table",
                     (unsigned long)features, options.names, options.kind == BPCN_TABLE ? "a" : "no");
+    if (((features & FEATURE_INDEX) != 0) != (form != INDEX_NONE) || form > INDEX_DECIDED)
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but its index is of form %lu",
+                    (unsigned long)features, (unsigned long)form);
     for (size_t i = HEADER_AT_RESERVED; i < HEADER_AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return bpcn_fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
@@ -576,6 +597,10 @@ static bpcn_status check_counts(const struct header *h)
                     h->options.surprises);
     if (h->names > h->options.names)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu names of %zu are kept", h->names, h->options.names);
+    if (h->index_form != INDEX_NONE && !index_serves(&h->options))
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: a memory of its options has no index of its rows");
+    if (h->index_count > index_most_count(h->index_form, h->options.shards, h->options.shard_rows))
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its index of the rows is larger than the memory");
     if (h->note_bytes > BPCN_MAX_NOTE)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: a note of %zu bytes is too long", h->note_bytes);
     return BPCN_OK;
@@ -609,6 +634,8 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .note_bytes = get32(bytes + HEADER_AT_NOTE_BYTES),
                          .surprises = get32(bytes + HEADER_AT_KEPT),
                          .names = get32(bytes + HEADER_AT_NAMED),
+                         .index_form = (enum index_form)get32(bytes + HEADER_AT_INDEX_FORM),
+                         .index_count = get32(bytes + HEADER_AT_INDEX_COUNT),
                          .salt = get32(bytes + HEADER_AT_CHECKSUM)};
     decode_options(bytes, &h->options);
     status = check_options(&h->options);

@@ -6,6 +6,7 @@
 #define BPCN_FORMAT_H
 
 #include "bayespcn.h"
+#include "index.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -130,6 +131,7 @@ enum {
     STORE_VERSION = 3,  /* versions 1 and 2 were never released */
     FEATURE_NAMES = 1,  /* required-feature bits that are known: names are kept */
     FEATURE_TABLE = 2,  /* the memory is a table's */
+    FEATURE_INDEX = 4,  /* there is an index of the rows */
     MAGIC_BYTES = 8,
     HEADER_BYTES = 512,
     SECTIONS_AT = HEADER_BYTES + SEALS * SEAL_BYTES, /* where the sections begin */
@@ -146,6 +148,8 @@ struct header {
     size_t note_bytes;
     size_t surprises; /* that are kept, see surprise.h */
     size_t names;     /* likewise, see names.h */
+    enum index_form index_form; /* of the index of rows, and its rows or groups */
+    size_t index_count;
     uint32_t salt;    /* the header's checksum: ties sections and records to this header */
 };
 
@@ -155,6 +159,7 @@ enum section_tag {
     SECTION_SURPRISES = 0x50525553, /* "SURP": of each row NOVELTY_NUMBERS; only where they are kept */
     SECTION_NAMES = 0x454d414e,     /* "NAME": of each row name_bytes; only where they are kept */
     SECTION_FOREST = 0x45455254,    /* "TREE": the state of a table's forest; it has none of those below */
+    SECTION_INDEX = 0x58444e49,     /* "INDX": the index of rows, see index.h; only where there is one */
     SECTION_WEIGHTS = 0x54484757,   /* "WGHT": log weights [particles] */
     SECTION_TOP = 0x20504f54,       /* "TOP ": origin, variance, mean [width of the top] */
     SECTION_MEAN = 0x4e41454d,      /* "MEAN": [above x below], in the memory's precision */

@@ -33,6 +33,7 @@ struct recovery {
     int bad_counts;        /* of the shards */
     int bad_surprises;     /* none of the snapshot's are kept */
     int bad_names;         /* likewise */
+    int bad_index;         /* likewise */
     uint64_t beyond;       /* sections of which the file has nothing */
     int gap;               /* records are missing before the one at hand */
     int without_deletes;   /* those after a gap are left out: what they take back may be missing */
@@ -106,6 +107,8 @@ static void lose_section(void *user, const struct section *section)
         s->bad_surprises = 1;
     else if (section->tag == SECTION_NAMES)
         s->bad_names = 1;
+    else if (section->tag == SECTION_INDEX)
+        s->bad_index = 1;
     else
         s->bad[section->shard] = 1;
 }
@@ -167,6 +170,8 @@ static bpcn_status recover_snapshot(struct recovery *s)
         c->surprises.count = 0;
     if (s->bad_names)
         c->names.count = 0;
+    if (s->bad_index && contents_lose_index(c) != 0)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     if (s->beyond > 0)
         recover_say(s, "the file ends at byte %" PRIu64 ": %" PRIu64 " section%s of its snapshot %s behind that", s->length,
             s->beyond, s->beyond == 1 ? "" : "s", s->beyond == 1 ? "was" : "were");

@@ -33,7 +33,9 @@ void snapshot_describe(const struct contents *contents, uint64_t generation, str
                               .shards = contents->count,
                               .note_bytes = contents->note_bytes,
                               .surprises = contents->surprises.count,
-                              .names = contents->names.count};
+                              .names = contents->names.count,
+                              .index_form = index_form(contents->index),
+                              .index_count = index_count(contents->index)};
 }
 
 /* ---- arrays of one kind of number */
@@ -63,6 +65,7 @@ static void *section_array(const struct contents *contents, const struct section
     case SECTION_TOP:
     case SECTION_SHARDS:
     case SECTION_SURPRISES:
+    case SECTION_INDEX:
         break;
     }
     return NULL;
@@ -112,6 +115,8 @@ void state_encode(const struct contents *contents, const struct section *section
     const unsigned char *array = section_array(contents, section, &size);
     if (section->tag == SECTION_TOP)
         encode_top(&contents->shard[section->shard]->particles[section->particle], (size_t)first / 8, n / 8, out);
+    else if (section->tag == SECTION_INDEX)
+        index_encode(contents->index, first, n, out);
     else if (section->tag == SECTION_SHARDS)
         for (size_t w = 0; w < n / 8; w++)
             put64(out + 8 * w, *shard_word(contents, (size_t)first / 8 + w));
@@ -131,6 +136,8 @@ void state_decode(struct contents *contents, const struct section *section, uint
     unsigned char *array = section_array(contents, section, &size);
     if (section->tag == SECTION_TOP)
         decode_top(&contents->shard[section->shard]->particles[section->particle], (size_t)first / 8, n / 8, in);
+    else if (section->tag == SECTION_INDEX)
+        index_decode(contents->index, first, n, in);
     else if (section->tag == SECTION_SHARDS)
         for (size_t w = 0; w < n / 8; w++)
             *shard_word(contents, (size_t)first / 8 + w) = get64(in + 8 * w);
@@ -285,6 +292,10 @@ bpcn_status state_check_section(const struct contents *contents, const struct se
         return state_check_surprises(contents, section);
     if (section->tag == SECTION_NAMES)
         return state_check_names(contents, section);
+    if (section->tag == SECTION_INDEX) {
+        const char *wrong = index_check(contents->index);
+        return wrong != NULL ? unsound(section, wrong) : BPCN_OK;
+    }
     if (section->tag == SECTION_FOREST) {
         const char *wrong = forest_check(model->forest);
         return wrong != NULL ? unsound(section, wrong) : BPCN_OK;
@@ -542,6 +553,8 @@ static int snapshot_allocate(struct contents *contents, const struct header *hea
     if (names_reserve(&contents->names, header->names) != 0)
         return -1;
     contents->names.count = header->names;
+    if (contents->index != NULL && index_announce(contents->index, header->index_form, header->index_count) != 0)
+        return -1;
     contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
     contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
     return contents->note_bytes == header->note_bytes ? 0 : -1;
@@ -579,6 +592,8 @@ bpcn_status snapshot_recover(const struct file *file, const char *path, const st
         contents->shard[0]->forgets = header->forgets;
         contents->shard[0]->deletes = header->deletes;
     }
+    if (status == BPCN_OK && header->index_form == INDEX_NONE && contents_lose_index(contents) != 0)
+        status = bpcn_fail(BPCN_NO_MEMORY, "out of memory"); /* a file without an index */
     pass_free(&pass);
     return status;
 }
