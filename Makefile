@@ -1,4 +1,4 @@
-# bayespcn: one Makefile, no generator step. `make help` lists the targets.
+# bayespcn: one Makefile. `make help` lists the targets.
 
 VERSION := 0.1.0
 SOVERSION := 0
@@ -60,7 +60,7 @@ SERVER_CAN_BE = pkg-config --exists jansson
 
 .DELETE_ON_ERROR:
 .PHONY: all
-all: $(STATIC) $(SHARED) $(BUILD)/bpcn ## the library and the program
+all: $(STATIC) $(SHARED) $(BUILD)/bpcn man ## the library and the program
 
 .PHONY: deps
 deps:
@@ -141,6 +141,18 @@ demo: $(BUILD)/bpcn ## write 64 pictures, recall them from noise, fragments and 
 .PHONY: bench
 bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
 	$(Q)$(BUILD)/bpcn bench
+
+# ---- man pages and completions, which the program writes from its table of options (cli/options.def)
+MAN := $(patsubst man/%.roff,$(BUILD)/man/%.1,$(wildcard man/*.roff))
+COMPLETIONS := $(BUILD)/completions/bpcn.bash $(BUILD)/completions/_bpcn
+.PHONY: man
+man: $(MAN) $(COMPLETIONS)
+$(BUILD)/man/%.1: man/%.roff $(BUILD)/bpcn
+	$(Q)mkdir -p $(@D) && $(BUILD)/bpcn help --man $< > $@
+$(BUILD)/completions/bpcn.bash: $(BUILD)/bpcn
+	$(Q)mkdir -p $(@D) && $(BUILD)/bpcn help --bash > $@
+$(BUILD)/completions/_bpcn: $(BUILD)/bpcn
+	$(Q)mkdir -p $(@D) && $(BUILD)/bpcn help --zsh > $@
 
 # ---- tests: cmocka programs that need nothing special, and those that do
 SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
@@ -287,8 +299,7 @@ $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
 
 # ---- many machines: the commands on a folder of memory files, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
-MPI_CLI := $(patsubst %,$(BUILD)/cli/%.o,args console fullness help memory_file output part_files picture \
-             progress query read_rows recall table table_schema cmd_create cmd_write cmd_read cmd_delete cmd_info)
+MPI_CLI := $(filter-out %/main.o %/parts.o,$(CLI))
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
 $(MPI): | mpi-deps
 
@@ -323,9 +334,9 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	install -m 644 include/bayespcn.h $(DESTDIR)$(PREFIX)/include/
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' scripts/bayespcn.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc
-	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 completions/bpcn.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn
-	install -m 644 completions/_bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(BUILD)/completions/bpcn.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn
+	install -m 644 $(BUILD)/completions/_bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
 ifeq ($(filter /usr /usr/local,$(PREFIX))$(DESTDIR),)
 	@echo
 	@echo 'installed into $(PREFIX), where the system does not look; to use it:'

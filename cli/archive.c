@@ -422,8 +422,6 @@ int archive_load(const struct console *console, const char *path, bpcn_memory **
 
 /* ---- bpcn export, bpcn import: parameters to and from NumPy. */
 
-enum { OPT_FORCE = 400 };
-
 static bool is_archive(const char *path)
 {
     size_t length = strlen(path);
@@ -434,10 +432,10 @@ int cmd_export(int argc, char **argv)
 {
     struct args a;
     struct memory_file file;
-    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    args_begin(&a, argc, argv);
     while (args_next(&a) >= 0)
         ;
-    if (!args_expect(&a, 2, 2, "MEM OUT.npz"))
+    if (!args_expect(&a, 2, 2))
         return a.status;
     const char *path = args_rest(&a)[1];
     if (!is_archive(path))
@@ -478,8 +476,8 @@ static int adopt(const struct console *console, const char *from, const char *to
                            : fields_parse_shape("row", size, &fields);
     if (failed || fields.dim != o.dim) {
         bpcn_memory_free(memory);
-        status =
-            console_error(console, "%s: fields: %s", from, failed ? bpcn_error() : "not the memory's number of entries");
+        status = console_error(console, "%s: fields: %s", from,
+                               failed ? bpcn_error() : "not the memory's number of entries");
     } else {
         status = memory_file_adopt(console, to, memory, &fields, force);
     }
@@ -490,13 +488,12 @@ static int adopt(const struct console *console, const char *from, const char *to
 
 int cmd_import(int argc, char **argv)
 {
-    static const struct option own[] = {{"force", no_argument, NULL, OPT_FORCE}, {NULL, 0, NULL, 0}};
     struct args a;
     bool force = false;
-    args_begin(&a, argc, argv, own);
+    args_begin(&a, argc, argv);
     while (args_next(&a) >= 0)
         force = true;
-    if (!args_expect(&a, 2, 2, "MEM IN.npz"))
+    if (!args_expect(&a, 2, 2))
         return a.status;
     const char *memory = args_rest(&a)[0], *archive = args_rest(&a)[1];
     if (is_archive(memory) && !is_archive(archive)) { /* the other order is plain enough */

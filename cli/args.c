@@ -1,4 +1,4 @@
-/* Options, numbers, and what an unknown word was probably meant to be. */
+/* Options, their values, and the nearest known word to an unknown one. */
 #include "args.h"
 
 #include "help.h"
@@ -8,34 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256 };
-
-const char *const when_full_words[] = {"blur", "recycle", "refuse", NULL};
-
-static const struct option common[] = {{"quiet", no_argument, NULL, 'q'},
-                                       {"json", no_argument, NULL, OPT_JSON},
-                                       {"help", no_argument, NULL, 'h'},
-                                       {NULL, 0, NULL, 0}};
-
-void args_add(struct args *a, const struct option *more)
+void args_begin(struct args *a, int argc, char **argv)
 {
-    size_t letters = strlen(a->shorts);
-    for (; more->name != NULL && a->count + 1 < ARGS_MOST; more++) {
-        a->all[a->count++] = *more;
-        if (more->val >= 128)
+    *a = (struct args){.console = console_default(argv[0]),
+                       .argc = argc,
+                       .argv = argv,
+                       .command = find_command(argv[0]),
+                       .status = -1};
+    size_t letters = 0;
+    a->letters[letters++] = ':'; /* missing arguments are told apart from unknown options */
+    for (size_t i = 0; i < option_count && a->count + 1 < ARGS_MOST; i++) {
+        const struct option_entry *o = &option_entries[i];
+        int argument = o->argument != NULL ? required_argument : no_argument;
+        if (!command_has(a->command, o))
             continue;
-        a->shorts[letters++] = (char)more->val;
-        if (more->has_arg == required_argument)
-            a->shorts[letters++] = ':';
+        a->own[a->count] = o;
+        a->all[a->count++] = (struct option){o->name, argument, NULL, (int)o->id};
+        if (o->letter != 0)
+            a->letters[letters++] = o->letter;
+        if (o->letter != 0 && argument == required_argument)
+            a->letters[letters++] = ':';
     }
-}
-
-void args_begin(struct args *a, int argc, char **argv, const struct option *own)
-{
-    *a = (struct args){.console = console_default(argv[0]), .argc = argc, .argv = argv, .status = -1};
-    a->shorts[0] = ':'; /* missing arguments are told apart from unknown options */
-    args_add(a, own);
-    args_add(a, common);
     opterr = 0;
     optind = 0; /* glibc: start over, whatever was parsed before */
 }
@@ -81,41 +74,52 @@ const char *nearest_word(const char *word, const char *const *candidates, size_t
 
 static void unknown_option(struct args *a, const char *given)
 {
-    const char *names[ARGS_MOST], *nearest = NULL;
-    char word[64] = "";
-    size_t count = 0;
-    if (strncmp(given, "--", 2) == 0) {
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(given + 2, "="), given + 2);
-        while (count < ARGS_MOST && a->all[count].name != NULL) {
-            names[count] = a->all[count].name;
-            count++;
-        }
-        nearest = nearest_word(word, names, count);
-        if (nearest != NULL)
-            a->status = console_usage(&a->console, "unknown option --%s; did you mean --%s?", word, nearest);
-        else
-            a->status = console_usage(&a->console, "unknown option --%s", word);
-    } else {
+    const char *names[ARGS_MOST];
+    if (strncmp(given, "--", 2) != 0) {
         a->status = console_usage(&a->console, "unknown option -%c", optopt);
+        return;
     }
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(given + 2, "="), given + 2);
+    for (size_t i = 0; i < a->count; i++)
+        names[i] = a->own[i]->name;
+    const char *nearest = nearest_word(word, names, a->count);
+    a->status = console_usage(&a->console, "unknown option --%s%s%s%s", word, nearest ? "; did you mean --" : "",
+                              nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static void find_option(struct args *a, int c)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (c == (int)a->own[i]->id || c == a->own[i]->letter)
+            a->option = a->own[i];
 }
 
 int args_next(struct args *a)
 {
     while (a->status < 0) {
-        int c = getopt_long(a->argc, a->argv, a->shorts, a->all, NULL);
-        if (c == '?')
+        int c = getopt_long(a->argc, a->argv, a->letters, a->all, NULL);
+        if (c < 0)
+            return -1;
+        if (c == '?') {
             unknown_option(a, a->argv[optind > 0 ? optind - 1 : 0]);
-        else if (c == ':')
+            continue;
+        }
+        if (c == ':') {
             a->status = console_usage(&a->console, "%s needs a value", a->argv[optind - 1]);
-        else if (c == 'h')
-            a->status = help_command(stdout, a->argv[0]) == 0 ? console_flush(&a->console, EXIT_DONE) : EXIT_USAGE;
-        else if (c == 'q')
+            continue;
+        }
+        find_option(a, c);
+        if (a->option->id == OPT_HELP) {
+            help_command(stdout, a->command);
+            a->status = console_flush(&a->console, EXIT_DONE);
+        } else if (a->option->id == OPT_QUIET) {
             a->console.quiet = true;
-        else if (c == OPT_JSON)
+        } else if (a->option->id == OPT_JSON) {
             a->console.json = true;
-        else
-            return c;
+        } else {
+            return (int)a->option->id;
+        }
     }
     return -1;
 }
@@ -130,60 +134,64 @@ char **args_rest(const struct args *a)
     return a->argv + optind;
 }
 
-bool args_expect(struct args *a, int least, int most, const char *usage)
+bool args_expect(struct args *a, int least, int most)
 {
     int n = args_count(a);
     if (a->status >= 0)
         return false;
     if (n < least || n > most)
-        a->status = console_usage(&a->console, "%s; usage: bpcn %s %s",
-                                  n < least ? "something is missing" : "too many arguments", a->argv[0], usage);
+        a->status = console_usage(&a->console, "too %s arguments; usage: %s %s %s", n < least ? "few" : "many",
+                                  program_name, a->command->name, a->command->usage);
     return a->status < 0;
 }
 
-double args_number(struct args *a, const char *what, const char *text, double least, double most)
+double args_number(struct args *a, const char *text, double least, double most)
 {
+    const char *name = a->option->name;
     char *end;
-    errno = 0;
     double value = strtod(text, &end);
     if (end != text && *end == '\0' && isfinite(value) && value >= least && value <= most)
         return value;
     if (most >= 1e30)
-        a->status = console_usage(&a->console, "%s: '%s' is not a number of %g or more", what, text, least);
+        a->status = console_usage(&a->console, "--%s: '%s' is not a number of %g or more", name, text, least);
     else
-        a->status = console_usage(&a->console, "%s: '%s' is not a number from %g to %g", what, text, least, most);
+        a->status = console_usage(&a->console, "--%s: '%s' is not a number from %g to %g", name, text, least, most);
     return 0;
 }
 
-uint64_t args_whole(struct args *a, const char *what, const char *text, uint64_t least, uint64_t most)
+uint64_t args_whole(struct args *a, const char *text, uint64_t least, uint64_t most)
 {
+    const char *name = a->option->name;
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value >= least && value <= most)
         return value;
     if (most == UINT64_MAX)
-        a->status = console_usage(&a->console, "%s: '%s' is not a whole number of %llu or more", what, text,
+        a->status = console_usage(&a->console, "--%s: '%s' is not a whole number of %llu or more", name, text,
                                   (unsigned long long)least);
     else
-        a->status = console_usage(&a->console, "%s: '%s' is not a whole number from %llu to %llu", what, text,
+        a->status = console_usage(&a->console, "--%s: '%s' is not a whole number from %llu to %llu", name, text,
                                   (unsigned long long)least, (unsigned long long)most);
     return 0;
 }
 
-int word_place(const char *word, const char *const *list)
+int word_place(const char *word, size_t length, const char *words)
 {
-    for (int k = 0; list[k] != NULL; k++)
-        if (strcmp(word, list[k]) == 0)
+    for (int k = 0; *words != '\0'; k++) {
+        size_t here = strcspn(words, " ");
+        if (here == length && strncmp(words, word, length) == 0)
             return k;
+        words += here + strspn(words + here, " ");
+    }
     return -1;
 }
 
-const char *const *activation_words(void)
+int args_word(struct args *a)
 {
-    enum { MOST = 32 };
-    static const char *words[MOST + 1];
-    for (int k = 0; k < MOST; k++)
-        words[k] = bpcn_activation_name((bpcn_activation)k);
-    return words;
+    int place = word_place(optarg, strlen(optarg), a->option->words);
+    if (place >= 0)
+        return place;
+    a->status = console_usage(&a->console, "--%s: '%s' is none of %s", a->option->name, optarg, a->option->words);
+    return 0;
 }

@@ -1,55 +1,52 @@
-/* Options and numbers of a command line, with getopt_long. The options that every command knows
-   (--quiet, --json, --help) are handled here. */
+/* The options of a command line, parsed as the table of options says (options.def). --quiet, --json and --help, which
+   every command has, are handled here. */
 #ifndef BPCN_CLI_ARGS_H
 #define BPCN_CLI_ARGS_H
 
 #include "bayespcn.h"
 #include "console.h"
+#include "options.h"
 
 #include <getopt.h>
 #include <stdint.h>
 
-enum { ARGS_MOST = 48 };
+enum { ARGS_MOST = 64 };
 
 struct args {
     struct console console;
     int argc;
-    char **argv;                  /* argv[0] is the command's name */
-    struct option all[ARGS_MOST]; /* the command's own options, then the common ones */
+    char **argv; /* argv[0] is the command's name */
+    const struct command *command;
+    const struct option_entry *option;         /* the one that args_next returned last */
+    const struct option_entry *own[ARGS_MOST]; /* the command's, in the order of `all` */
+    struct option all[ARGS_MOST];
     size_t count;
-    char shorts[2 * ARGS_MOST]; /* of those whose value is a letter */
-    int status;                 /* -1, or the status to exit with at once */
+    char letters[2 * ARGS_MOST]; /* for getopt_long */
+    int status;                  /* -1, or the status to exit with at once */
 };
 
-/* own: options of the command, ended by an empty one. */
-void args_begin(struct args *a, int argc, char **argv, const struct option *own);
+void args_begin(struct args *a, int argc, char **argv);
 
-/* More options, before the first args_next: those that several commands share. */
-void args_add(struct args *a, const struct option *more);
-
-/* The value of the next option, its argument in optarg; -1 after the last, or when a->status says
-   how to exit. */
+/* The next option, an option_id, with its argument in optarg; -1 after the last one, or when a->status says how to
+   exit. */
 int args_next(struct args *a);
 
 /* The arguments that are not options; after args_next has returned -1. */
 int args_count(const struct args *a);
 char **args_rest(const struct args *a);
 
-/* Whether there are least to most of them; otherwise sets the status and says what is missing. */
-bool args_expect(struct args *a, int least, int most, const char *usage);
+/* Whether there are least to most of them; otherwise sets the status and prints the command's usage. */
+bool args_expect(struct args *a, int least, int most);
 
-/* A number within bounds, or 0 with the status set and a message that names `what`. */
-double args_number(struct args *a, const char *what, const char *text, double least, double most);
-uint64_t args_whole(struct args *a, const char *what, const char *text, uint64_t least, uint64_t most);
+/* The text as a number within bounds. Otherwise 0, with the status set and a message that names the current option. */
+double args_number(struct args *a, const char *text, double least, double most);
+uint64_t args_whole(struct args *a, const char *text, uint64_t least, uint64_t most);
 
-/* The place of `word` in a list that ends with NULL; -1 when it is not there. */
-int word_place(const char *word, const char *const *list);
+/* The position of optarg among the words of the current option. Otherwise 0, with the status set and a message. */
+int args_word(struct args *a);
 
-/* The names of the activations, ended by NULL. */
-const char *const *activation_words(void);
-
-/* What becomes of a row when every shard has its rows, in words, ended by NULL. */
-extern const char *const when_full_words[];
+/* The position of a word in a list that blanks separate; -1 when it is not there. */
+int word_place(const char *word, size_t length, const char *words);
 
 /* The candidate that `word` was probably meant to be, or NULL. */
 const char *nearest_word(const char *word, const char *const *candidates, size_t count);

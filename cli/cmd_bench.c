@@ -171,9 +171,9 @@ static int measure_costs(struct bench_run *b)
     options.scale_bytes = true;
     if (fmt_read(b->path, &options, &rows) != BPCN_OK)
         return console_error(&b->console, "%s", bpcn_error());
-    int status = rows.rows == options.max_rows
-                     ? measure_shapes(b, b->path, rows.dim, &rows)
-                     : console_error(&b->console, "%s has %zu rows; bench needs %zu", b->path, rows.rows, options.max_rows);
+    int status = rows.rows == options.max_rows ? measure_shapes(b, b->path, rows.dim, &rows)
+                                               : console_error(&b->console, "%s has %zu rows; bench needs %zu", b->path,
+                                                               rows.rows, options.max_rows);
     fmt_table_free(&rows);
     return status;
 }
@@ -203,16 +203,15 @@ static int measure_machine(struct bench_run *b)
 
 int cmd_bench(int argc, char **argv)
 {
-    const struct option own[] = {{"data", required_argument, NULL, 'd'}, {0}};
     struct args a;
     const char *path = NULL;
-    args_begin(&a, argc, argv, own);
+    args_begin(&a, argc, argv);
     for (int option; (option = args_next(&a)) != -1;)
-        if (option == 'd')
+        if (option == OPT_DATA)
             path = optarg;
     if (a.status != -1)
         return a.status;
-    if (!args_expect(&a, 0, 0, "bench [--data PATH] [--json]"))
+    if (!args_expect(&a, 0, 0))
         return a.status;
     struct bench_run b = {.console = a.console, .path = path};
     int status = measure_machine(&b);

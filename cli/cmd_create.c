@@ -12,53 +12,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum {
-    OPT_IMAGE = 400,
-    OPT_DIM,
-    OPT_FIELDS,
-    OPT_HIDDEN,
-    OPT_ACTIVATION,
-    OPT_PARTICLES,
-    OPT_SIGMA_W,
-    OPT_SIGMA_X,
-    OPT_SIGMA_DATA,
-    OPT_CREATE_SEED,
-    OPT_RESAMPLE,
-    OPT_PRECISION,
-    OPT_CAPACITY,
-    OPT_SHARDS,
-    OPT_SHARD_ROWS,
-    OPT_WHEN_FULL,
-    OPT_FILES,
-    OPT_NAMES,
-    OPT_FORCE
-};
-
 /* Widths that --capacity chooses among; rows that it is without being asked, where rows are pictures. */
 enum { WIDTH_LEAST = 16, WIDTH_MOST = 64, PICTURES_USUAL = 1024, NAMES_USUAL = 1024 };
 static const uint64_t capacity_most = (uint64_t)1 << 48;
 static const double announced_bytes = 1e9;
-
-static const struct option own[] = {{"image", required_argument, NULL, OPT_IMAGE},
-                                    {"dim", required_argument, NULL, OPT_DIM},
-                                    {"fields", required_argument, NULL, OPT_FIELDS},
-                                    {"hidden", required_argument, NULL, OPT_HIDDEN},
-                                    {"activation", required_argument, NULL, OPT_ACTIVATION},
-                                    {"particles", required_argument, NULL, OPT_PARTICLES},
-                                    {"sigma-w", required_argument, NULL, OPT_SIGMA_W},
-                                    {"sigma-x", required_argument, NULL, OPT_SIGMA_X},
-                                    {"sigma-data", required_argument, NULL, OPT_SIGMA_DATA},
-                                    {"seed", required_argument, NULL, OPT_CREATE_SEED},
-                                    {"resample", no_argument, NULL, OPT_RESAMPLE},
-                                    {"precision", required_argument, NULL, OPT_PRECISION},
-                                    {"capacity", required_argument, NULL, OPT_CAPACITY},
-                                    {"shards", required_argument, NULL, OPT_SHARDS},
-                                    {"shard-rows", required_argument, NULL, OPT_SHARD_ROWS},
-                                    {"when-full", required_argument, NULL, OPT_WHEN_FULL},
-                                    {"files", required_argument, NULL, OPT_FILES},
-                                    {"names", required_argument, NULL, OPT_NAMES},
-                                    {"force", no_argument, NULL, OPT_FORCE},
-                                    {NULL, 0, NULL, 0}};
 
 struct plan {
     bpcn_options options;
@@ -86,24 +43,11 @@ static void parse_hidden(struct args *a, bpcn_options *o)
         }
         memcpy(word, at, length);
         word[length] = '\0';
-        o->hidden[o->layers++] = (size_t)args_whole(a, "--hidden", word, 1, BPCN_MAX_WIDTH);
+        o->hidden[o->layers++] = (size_t)args_whole(a, word, 1, BPCN_MAX_WIDTH);
         if (at[length] == '\0')
             return;
         at += length + 1;
     }
-}
-
-/* The place of the word in the list, or a usage error. */
-static int parse_word(struct args *a, const char *option, const char *const *words)
-{
-    char list[256] = "";
-    int place = word_place(optarg, words);
-    if (place >= 0)
-        return place;
-    for (size_t i = 0; words[i] != NULL; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), " %s", words[i]);
-    a->status = console_usage(&a->console, "%s: '%s' is none of%s", option, optarg, list);
-    return 0;
 }
 
 static void parse_shape(struct args *a, int c, struct plan *plan)
@@ -114,16 +58,11 @@ static void parse_shape(struct args *a, int c, struct plan *plan)
                                 : fmt_schema_parse_fields(optarg, &plan->fields) != BPCN_OK;
     plan->shapes++;
     if (failed)
-        a->status = console_usage(&a->console, "--%s: %s",
-                                  c == OPT_IMAGE ? "image"
-                                  : c == OPT_DIM ? "dim"
-                                                 : "fields",
-                                  bpcn_error());
+        a->status = console_usage(&a->console, "--%s: %s", a->option->name, bpcn_error());
 }
 
 static void parse_option(struct args *a, int c, struct plan *plan)
 {
-    static const char *const precisions[] = {"float32", "float64", NULL};
     bpcn_options *o = &plan->options;
     switch (c) {
     case OPT_HIDDEN:
@@ -131,48 +70,48 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         parse_hidden(a, o);
         break;
     case OPT_ACTIVATION:
-        o->activation = (bpcn_activation)parse_word(a, "--activation", activation_words());
+        o->activation = (bpcn_activation)args_word(a);
         break;
     case OPT_PARTICLES:
-        o->particles = (size_t)args_whole(a, "--particles", optarg, 1, BPCN_MAX_PARTICLES);
+        o->particles = (size_t)args_whole(a, optarg, 1, BPCN_MAX_PARTICLES);
         break;
     case OPT_SIGMA_W:
-        o->sigma_w = args_number(a, "--sigma-w", optarg, 1e-12, 1e12);
+        o->sigma_w = args_number(a, optarg, 1e-12, 1e12);
         break;
     case OPT_SIGMA_X:
-        o->sigma_x = args_number(a, "--sigma-x", optarg, 1e-12, 1e12);
+        o->sigma_x = args_number(a, optarg, 1e-12, 1e12);
         break;
     case OPT_SIGMA_DATA:
-        o->sigma_data = args_number(a, "--sigma-data", optarg, 0, 1e12);
+        o->sigma_data = args_number(a, optarg, 0, 1e12);
         break;
-    case OPT_CREATE_SEED:
-        o->seed = args_whole(a, "--seed", optarg, 0, UINT64_MAX);
+    case OPT_SEED:
+        o->seed = args_whole(a, optarg, 0, UINT64_MAX);
         break;
     case OPT_RESAMPLE:
         o->resample = 1;
         break;
     case OPT_PRECISION:
-        o->precision = (bpcn_precision)parse_word(a, "--precision", precisions);
+        o->precision = (bpcn_precision)args_word(a);
         break;
     case OPT_CAPACITY:
-        plan->capacity = args_whole(a, "--capacity", optarg, 1, capacity_most);
+        plan->capacity = args_whole(a, optarg, 1, capacity_most);
         break;
     case OPT_SHARDS:
         plan->shards = true;
-        o->shards = (size_t)args_whole(a, "--shards", optarg, 1, BPCN_MAX_SHARDS);
+        o->shards = (size_t)args_whole(a, optarg, 1, BPCN_MAX_SHARDS);
         break;
     case OPT_SHARD_ROWS:
-        o->shard_rows = (size_t)args_whole(a, "--shard-rows", optarg, 1, UINT32_MAX);
+        o->shard_rows = (size_t)args_whole(a, optarg, 1, UINT32_MAX);
         break;
     case OPT_WHEN_FULL:
-        o->when_full = (bpcn_when_full)parse_word(a, "--when-full", when_full_words);
+        o->when_full = (bpcn_when_full)args_word(a);
         break;
     case OPT_FILES:
-        plan->files = (size_t)args_whole(a, "--files", optarg, 1, 99999);
+        plan->files = (size_t)args_whole(a, optarg, 1, 99999);
         break;
     case OPT_NAMES:
         plan->names = true;
-        o->names = (size_t)args_whole(a, "--names", optarg, 0, BPCN_MAX_NAMES);
+        o->names = (size_t)args_whole(a, optarg, 0, BPCN_MAX_NAMES);
         break;
     case OPT_FORCE:
         plan->force = true;
@@ -185,8 +124,7 @@ static void parse_option(struct args *a, int c, struct plan *plan)
 
 static void parse_all(struct args *a, int argc, char **argv, struct plan *plan)
 {
-    args_begin(a, argc, argv, own);
-    args_add(a, table_schema_option_list);
+    args_begin(a, argc, argv);
     for (int c; (c = args_next(a)) >= 0;)
         parse_option(a, c, plan);
 }
@@ -407,7 +345,7 @@ int cmd_create(int argc, char **argv)
     parse_all(&a, argc, argv, &plan);
     int status = 0;
     bool table = plan.like.path != NULL;
-    if (!args_expect(&a, 1, 1, "MEM --like TABLE.csv | --image 32x32x3 | --dim N | --fields image:28x28,label:10"))
+    if (!args_expect(&a, 1, 1))
         status = a.status;
     else if (plan.shapes + table != 1)
         status = console_usage(&a.console,

@@ -140,11 +140,10 @@ int cmd_delete(int argc, char **argv)
     struct args a;
     struct input_options options = {0};
     struct memory_file file;
-    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
-    args_add(&a, input_option_list);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
         input_option(&a, c, &options);
-    if (!args_expect(&a, 2, 1 << 30, "MEM INPUT... | NAME..."))
+    if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_CHANGE, &file);
@@ -167,11 +166,6 @@ int cmd_delete(int argc, char **argv)
 }
 
 /* ---- bpcn forget: everything fades towards the prior. */
-
-enum { OPT_BETA = 400, OPT_TIMES };
-
-static const struct option forget_options[] = {
-    {"beta", required_argument, NULL, OPT_BETA}, {"times", required_argument, NULL, OPT_TIMES}, {NULL, 0, NULL, 0}};
 
 static int fade(struct memory_file *file, double beta, size_t times, size_t *done)
 {
@@ -216,13 +210,13 @@ int cmd_forget(int argc, char **argv)
     struct memory_file file;
     double beta = -1;
     size_t times = 1;
-    args_begin(&a, argc, argv, forget_options);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_BETA)
-            beta = args_number(&a, "--beta", optarg, 0, 1);
+            beta = args_number(&a, optarg, 0, 1);
         else
-            times = (size_t)args_whole(&a, "--times", optarg, 1, 1000000000);
-    if (!args_expect(&a, 1, 1, "MEM --beta 0.01 [--times N]"))
+            times = (size_t)args_whole(&a, optarg, 1, 1000000000);
+    if (!args_expect(&a, 1, 1))
         return a.status;
     if (beta < 0)
         return console_usage(&a.console, "--beta is needed: 0 forgets nothing, 1 everything");

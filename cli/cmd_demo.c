@@ -276,18 +276,15 @@ static int serve(const struct console *console, struct demo *d, const char *list
 
 int cmd_demo(int argc, char **argv)
 {
-    enum { OPT_SERVE = 470, OPT_LISTEN };
-    static const struct option own[] = {
-        {"serve", no_argument, NULL, OPT_SERVE}, {"listen", required_argument, NULL, OPT_LISTEN}, {NULL, 0, NULL, 0}};
     struct demo d = {.random = 20221};
     struct args a;
     const char *listen = "127.0.0.1:8765";
     bool served = false;
-    args_begin(&a, argc, argv, own);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) != -1; served = true)
         if (c == OPT_LISTEN)
             listen = optarg;
-    if (a.status != -1 || !args_expect(&a, 0, served ? 0 : 1, "[OUT.png] | --serve [--listen ADDRESS:PORT]"))
+    if (a.status != -1 || !args_expect(&a, 0, served ? 0 : 1))
         return a.status;
     int failed = served ? serve(&a.console, &d, listen) : run(&d, args_count(&a) == 1 ? args_rest(&a)[0] : "demo.png");
     fmt_table_free(&d.pictures);

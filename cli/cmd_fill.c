@@ -365,13 +365,6 @@ int fill_table(struct fill *fill, const char *path)
     return status;
 }
 
-enum { OPT_SPREAD = 460, OPT_WRITE };
-
-static const struct option own[] = {{"output", required_argument, NULL, 'o'},
-                                    {"spread", required_argument, NULL, OPT_SPREAD},
-                                    {"write", no_argument, NULL, OPT_WRITE},
-                                    {NULL, 0, NULL, 0}};
-
 static void tell(const struct fill *f)
 {
     const struct console *console = f->file.console;
@@ -419,10 +412,9 @@ int cmd_fill(int argc, char **argv)
 {
     struct args a;
     struct fill f = {.output = "-"};
-    args_begin(&a, argc, argv, own);
-    args_add(&a, input_option_list);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
-        if (c == 'o')
+        if (c == OPT_FILLED)
             f.output = optarg;
         else if (c == OPT_SPREAD)
             f.spread = optarg;
@@ -430,12 +422,8 @@ int cmd_fill(int argc, char **argv)
             f.write = true;
         else
             input_option(&a, c, &f.input);
-    if (!args_expect(&a, 2, 2, "MEM TABLE [-o OUT] [--spread FILE] [--write]"))
+    if (!args_expect(&a, 2, 2))
         return a.status;
-    if (f.input.first > 0 || f.input.count > 0)
-        return console_usage(&a.console, "--rows: a table is filled whole");
-    if (f.input.skip_bad)
-        return console_usage(&a.console, "--skip-bad: there is one table to fill");
     catch_interrupts();
     int status = open_and_run(&a, &f);
     return console_flush(&a.console, status);

@@ -13,7 +13,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { OPT_MEASURE = 400, OPT_HEADER };
 enum { GROUPS_MOST = 64 }; /* shards that are drawn one by one; more are grouped */
 
 static void json_shards(const struct memory_head *h)
@@ -22,7 +21,7 @@ static void json_shards(const struct memory_head *h)
     for (size_t k = 0; h->rows != NULL && k < h->stats.shards; k++)
         printf("%s%" PRIu64, k ? "," : "", h->rows[k]);
     printf("],\"shards_most\":%zu,\"open_shard\":%zu,\"shard_rows\":%zu,\"when_full\":\"%s\"", h->options.shards,
-           h->stats.open_shard, h->options.shard_rows, when_full_words[h->options.when_full]);
+           h->stats.open_shard, h->options.shard_rows, option_word(OPT_WHEN_FULL, h->options.when_full));
 }
 
 static void tell_json(const char *path, const struct memory_head *h, const char *fields)
@@ -131,7 +130,7 @@ static void tell_shards(const struct console *console, const struct memory_head 
     if (h->rows != NULL)
         console_print(console, "%zu of ", h->stats.shards);
     console_print(console, "%zu%s, %zu rows each, when full: %s\n", o->shards, h->rows != NULL ? " begun" : "",
-                  o->shard_rows, when_full_words[o->when_full]);
+                  o->shard_rows, option_word(OPT_WHEN_FULL, o->when_full));
     if (h->rows == NULL)
         return;
     console_print(console, "filled     ");
@@ -193,19 +192,17 @@ static int measure(const struct console *console, const char *path, struct memor
 
 int cmd_info(int argc, char **argv)
 {
-    static const struct option own[] = {
-        {"measure", no_argument, NULL, OPT_MEASURE}, {"header", no_argument, NULL, OPT_HEADER}, {NULL, 0, NULL, 0}};
     struct args a;
     struct memory_head head;
     bool again = false, header_only = false;
     char fields[FIELDS_TEXT_MOST];
-    args_begin(&a, argc, argv, own);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_MEASURE)
             again = true;
         else
             header_only = true;
-    if (!args_expect(&a, 1, 1, "MEM [--json]"))
+    if (!args_expect(&a, 1, 1))
         return a.status;
     const char *path = args_rest(&a)[0];
     int status = header_only ? memory_file_header(&a.console, path, &head) : memory_file_head(&a.console, path, &head);
@@ -256,10 +253,10 @@ int cmd_list(int argc, char **argv)
 {
     struct args a;
     struct memory_file file;
-    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    args_begin(&a, argc, argv);
     while (args_next(&a) >= 0)
         ;
-    if (!args_expect(&a, 1, 1, "MEM"))
+    if (!args_expect(&a, 1, 1))
         return a.status;
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
@@ -270,11 +267,6 @@ int cmd_list(int argc, char **argv)
 }
 
 /* ---- bpcn sample: what the memory imagines. */
-
-enum { OPT_DRAW = 400 };
-
-static const struct option own[] = {
-    {"number", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, OPT_DRAW}, {NULL, 0, NULL, 0}};
 
 static int run(struct memory_file *file, struct output *out, size_t n, uint64_t draw)
 {
@@ -296,16 +288,15 @@ int cmd_sample(int argc, char **argv)
     struct output_options options = {0};
     size_t n = 16;
     uint64_t draw = 0;
-    args_begin(&a, argc, argv, own);
-    args_add(&a, output_option_list);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
-        if (c == 'n')
-            n = (size_t)args_whole(&a, "-n", optarg, 1, 1000000);
-        else if (c == OPT_DRAW)
-            draw = args_whole(&a, "--seed", optarg, 0, UINT64_MAX);
+        if (c == OPT_NUMBER)
+            n = (size_t)args_whole(&a, optarg, 1, 1000000);
+        else if (c == OPT_DRAW_SEED)
+            draw = args_whole(&a, optarg, 0, UINT64_MAX);
         else
             output_option(&a, c, &options);
-    if (!args_expect(&a, 1, 1, "MEM [-n 16] -o samples.png"))
+    if (!args_expect(&a, 1, 1))
         return a.status;
     if (options.path == NULL)
         return console_usage(&a.console, "say where to with -o, such as -o samples.png");

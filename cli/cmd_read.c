@@ -84,13 +84,7 @@ int scores_close(struct scores *s, bool keep)
     return status;
 }
 
-enum {
-    OPT_REFUSE = 420,
-    OPT_SHARDS_READ,
-    OPT_WRITE,
-    OPT_ALARM,
-    CHUNK_BYTES = 64 << 20
-}; /* rows of one call of the library, at most */
+enum { CHUNK_BYTES = 64 << 20 }; /* rows of one call of the library, at most */
 
 struct reading {
     struct memory_file file;
@@ -535,34 +529,23 @@ static int open_and_run(struct args *a, struct reading *r)
 
 static int read_or_score(int argc, char **argv, bool score)
 {
-    static const struct option of_read[] = {{"refuse-below", required_argument, NULL, OPT_REFUSE}, {NULL, 0, NULL, 0}};
-    static const struct option of_score[] = {{"output", required_argument, NULL, 'o'},
-                                             {"write", no_argument, NULL, OPT_WRITE},
-                                             {"alarm", required_argument, NULL, OPT_ALARM},
-                                             {NULL, 0, NULL, 0}};
-    static const struct option both[] = {{"shards-read", required_argument, NULL, OPT_SHARDS_READ}, {NULL, 0, NULL, 0}};
     struct args a;
     struct reading r = {.score = score, .query = query_options_default(), .alarm = -1};
-    args_begin(&a, argc, argv, score ? of_score : of_read);
-    args_add(&a, both);
-    args_add(&a, input_option_list);
-    args_add(&a, query_option_list);
-    if (!score)
-        args_add(&a, output_option_list);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
-        if (c == OPT_REFUSE)
-            r.refuse = args_number(&a, "--refuse-below", optarg, 0, 1);
+        if (c == OPT_REFUSE_BELOW)
+            r.refuse = args_number(&a, optarg, 0, 1);
         else if (c == OPT_WRITE)
             r.write = true;
         else if (c == OPT_ALARM)
-            r.alarm = args_number(&a, "--alarm", optarg, 0, 1);
-        else if (c == 'o' && score)
+            r.alarm = args_number(&a, optarg, 0, 1);
+        else if (c == OPT_SCORES)
             r.scores_path = optarg;
         else if (c == OPT_SHARDS_READ)
-            r.recall_rows = (size_t)args_whole(&a, "--shards-read", optarg, 0, BPCN_MAX_SHARDS);
+            r.recall_rows = (size_t)args_whole(&a, optarg, 0, BPCN_MAX_SHARDS);
         else if (!input_option(&a, c, &r.input) && !query_option(&a, c, &r.query))
             output_option(&a, c, &r.out_options);
-    if (!args_expect(&a, 2, 1 << 30, score ? "MEM INPUT... [-o SCORES.csv]" : "MEM INPUT... [-o OUT]"))
+    if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
     int status = open_and_run(&a, &r);

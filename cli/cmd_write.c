@@ -61,18 +61,7 @@ bpcn_status auto_forget_step(struct auto_forget *f, struct memory_file *file)
     return f->beta < 0 ? memory_file_forget(file, -f->beta) : memory_file_discount(file, f->beta);
 }
 
-enum {
-    OPT_FORGET = 400,
-    OPT_SKIP_KNOWN,
-    OPT_NAME,
-    MOST = 8192,
-    AHEAD = 64
-}; /* rows of one call, at most; rows looked for in all shards at once */
-
-static const struct option own[] = {{"forget", required_argument, NULL, OPT_FORGET},
-                                    {"skip-known", no_argument, NULL, OPT_SKIP_KNOWN},
-                                    {"name", required_argument, NULL, OPT_NAME},
-                                    {NULL, 0, NULL, 0}};
+enum { MOST = 8192, AHEAD = 64 }; /* rows of one call, at most; rows looked for in all shards at once */
 
 struct writing {
     struct memory_file file;
@@ -335,19 +324,24 @@ static void advise_on_shards(const struct console *console, const char *path, co
                      path);
 }
 
-static int open_and_run(struct args *a, const struct input_options *options, const char *forget, bool skip_known)
+/* --forget auto or --forget BETA */
+struct forget_option {
+    bool given, automatic;
+    double beta;
+};
+
+static int open_and_run(struct args *a, const struct input_options *options, const struct forget_option *forget,
+                        bool skip_known)
 {
     struct writing w = {.skip_known = skip_known};
-    bool automatic = forget != NULL && strcmp(forget, "auto") == 0;
     int status = memory_file_open(&a->console, args_rest(a)[0], TO_CHANGE, &w.file);
     if (status != 0)
         return status;
     w.options.size = sizeof w.options;
     memory_file_options(&w.file, &w.options);
-    if (forget != NULL)
-        w.auto_forget =
-            automatic ? auto_forget_choose(&w.options) : auto_forget_fixed(args_number(a, "--forget", forget, 0, 1));
-    if (automatic)
+    if (forget->given)
+        w.auto_forget = forget->automatic ? auto_forget_choose(&w.options) : auto_forget_fixed(forget->beta);
+    if (forget->automatic)
         advise_on_shards(&a->console, w.file.path, &w.options);
     if (skip_known && w.options.views > 0)
         a->status = console_usage(&a->console, "--skip-known: %s is a memory of views, which does not tell rows apart",
@@ -356,7 +350,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
         a->status = console_usage(
             &a->console, "--name: %s keeps no names (bpcn create --names N makes a memory that does)", w.file.path);
     struct input *input = NULL;
-    if (a->status < 0 && probes_begin(&w.probes, &w.options, forget != NULL) == 0)
+    if (a->status < 0 && probes_begin(&w.probes, &w.options, forget->given) == 0)
         input = input_open(&a->console, &w.file.note.fields, options, args_rest(a) + 1, args_count(a) - 1);
     status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);
@@ -369,22 +363,23 @@ int cmd_write(int argc, char **argv)
 {
     struct args a;
     struct input_options options = {0};
-    const char *forget = NULL;
+    struct forget_option forget = {0};
     bool skip_known = false;
-    args_begin(&a, argc, argv, own);
-    args_add(&a, input_option_list);
+    args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
-        if (c == OPT_FORGET)
-            forget = optarg;
-        else if (c == OPT_SKIP_KNOWN)
+        if (c == OPT_FORGET) {
+            forget.given = true;
+            forget.automatic = strcmp(optarg, "auto") == 0;
+            forget.beta = forget.automatic ? 0 : args_number(&a, optarg, 0, 1);
+        } else if (c == OPT_SKIP_KNOWN)
             skip_known = true;
         else if (c == OPT_NAME)
             options.name = optarg;
         else
             input_option(&a, c, &options);
-    if (!args_expect(&a, 2, 1 << 30, "MEM INPUT..."))
+    if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
-    int status = open_and_run(&a, &options, forget, skip_known);
+    int status = open_and_run(&a, &options, &forget, skip_known);
     return console_flush(&a.console, status);
 }

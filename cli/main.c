@@ -8,23 +8,20 @@
 #include <signal.h>
 #include <string.h>
 
+const char program_name[] = "bpcn";
+
 static int unknown_command(const char *name)
 {
     struct console console = console_default(NULL);
-    const char *names[32], *nearest;
-    size_t count = command_count < 32 ? command_count : 32;
-    for (size_t i = 0; i < count; i++)
-        names[i] = commands[i].name;
-    nearest = nearest_word(name, names, count);
-    if (nearest != NULL)
-        return console_usage(&console, "unknown command '%s'; did you mean '%s'?", name, nearest);
-    return console_usage(&console, "unknown command '%s'", name);
+    const char *nearest = nearest_command(name);
+    return console_usage(&console, "unknown command '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
+                         nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static int missing_command(const char *name)
 {
     struct console console = console_default(name);
-    return console_error(&console, "this bpcn was built without its server: libmicrohttpd and jansson were missing");
+    return console_error(&console, "this bpcn was built without its server: jansson was missing");
 }
 
 static int version(void)

@@ -195,10 +195,10 @@ int upkeep_compact(const struct console *console, const char *path, const char *
 int cmd_check(int argc, char **argv)
 {
     struct args a;
-    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    args_begin(&a, argc, argv);
     while (args_next(&a) >= 0)
         ;
-    if (!args_expect(&a, 1, 1, "MEM"))
+    if (!args_expect(&a, 1, 1))
         return a.status;
     int status = upkeep_check(&a.console, args_rest(&a)[0]);
     return console_flush(&a.console, status);
@@ -209,10 +209,10 @@ int cmd_check(int argc, char **argv)
 int cmd_compact(int argc, char **argv)
 {
     struct args a;
-    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    args_begin(&a, argc, argv);
     while (args_next(&a) >= 0)
         ;
-    if (!args_expect(&a, 1, 2, "MEM [OUT]"))
+    if (!args_expect(&a, 1, 2))
         return a.status;
     char **rest = args_rest(&a);
     int status = upkeep_compact(&a.console, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
@@ -224,10 +224,10 @@ int cmd_compact(int argc, char **argv)
 int cmd_recover(int argc, char **argv)
 {
     struct args a;
-    args_begin(&a, argc, argv, &(struct option){NULL, 0, NULL, 0});
+    args_begin(&a, argc, argv);
     while (args_next(&a) >= 0)
         ;
-    if (!args_expect(&a, 2, 2, "IN OUT"))
+    if (!args_expect(&a, 2, 2))
         return a.status;
     int status = upkeep_recover(&a.console, args_rest(&a)[0], args_rest(&a)[1]);
     return console_flush(&a.console, status);

@@ -11,22 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPT_OUTPUT_FORMAT = 380, OPT_ONLY, OPT_PLAIN };
-
-const struct option output_option_list[] = {{"output", required_argument, NULL, 'o'},
-                                            {"output-format", required_argument, NULL, OPT_OUTPUT_FORMAT},
-                                            {"only", required_argument, NULL, OPT_ONLY},
-                                            {"plain", no_argument, NULL, OPT_PLAIN},
-                                            {NULL, 0, NULL, 0}};
-
 bool output_option(struct args *a, int c, struct output_options *o)
 {
     switch (c) {
-    case 'o':
+    case OPT_OUTPUT:
         o->path = optarg;
         return true;
     case OPT_OUTPUT_FORMAT:
-        o->kind = parse_kind(a, optarg);
+        o->kind = args_word(a);
         return true;
     case OPT_ONLY:
         o->only = optarg;

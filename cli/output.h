@@ -15,7 +15,6 @@ struct output_options {
     bool channels_last; /* arrays of pictures as height x width x channels */
 };
 
-extern const struct option output_option_list[];
 bool output_option(struct args *a, int c, struct output_options *options);
 
 struct output;

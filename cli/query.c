@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_KNOWN = 340, OPT_MASK, OPT_HIDE, OPT_NOISE, OPT_ASSUME, OPT_SEED };
-
-const struct option query_option_list[] = {{"known", required_argument, NULL, OPT_KNOWN},
-                                           {"mask", required_argument, NULL, OPT_MASK},
-                                           {"hide", required_argument, NULL, OPT_HIDE},
-                                           {"noise", required_argument, NULL, OPT_NOISE},
-                                           {"assume-noise", required_argument, NULL, OPT_ASSUME},
-                                           {"seed", required_argument, NULL, OPT_SEED},
-                                           {NULL, 0, NULL, 0}};
-
 struct query_options query_options_default(void)
 {
     return (struct query_options){.assumed = -1};
@@ -35,13 +25,13 @@ bool query_option(struct args *a, int c, struct query_options *o)
         o->hide = optarg;
         return true;
     case OPT_NOISE:
-        o->noise = args_number(a, "--noise", optarg, 0, 1e6);
+        o->noise = args_number(a, optarg, 0, 1e6);
         return true;
-    case OPT_ASSUME:
-        o->assumed = args_number(a, "--assume-noise", optarg, 0, 1e6);
+    case OPT_ASSUME_NOISE:
+        o->assumed = args_number(a, optarg, 0, 1e6);
         return true;
-    case OPT_SEED:
-        o->seed = args_whole(a, "--seed", optarg, 0, UINT64_MAX);
+    case OPT_QUERY_SEED:
+        o->seed = args_whole(a, optarg, 0, UINT64_MAX);
         return true;
     default:
         return false;

@@ -14,7 +14,6 @@ struct query_options {
 };
 
 struct query_options query_options_default(void);
-extern const struct option query_option_list[];
 bool query_option(struct args *a, int c, struct query_options *options);
 
 struct query {

@@ -432,18 +432,6 @@ static int load_piece(const struct console *console, const fmt_schema *fields, c
     return failed;
 }
 
-enum { OPT_RESIZE = 300, OPT_PIXELS, OPT_CHANNELS_LAST, OPT_FORMAT, OPT_MEMBER, OPT_ROWS, OPT_CLIP, OPT_SKIP_BAD };
-
-const struct option input_option_list[] = {{"resize", no_argument, NULL, OPT_RESIZE},
-                                           {"pixels", no_argument, NULL, OPT_PIXELS},
-                                           {"channels-last", no_argument, NULL, OPT_CHANNELS_LAST},
-                                           {"format", required_argument, NULL, OPT_FORMAT},
-                                           {"member", required_argument, NULL, OPT_MEMBER},
-                                           {"rows", required_argument, NULL, OPT_ROWS},
-                                           {"clip", no_argument, NULL, OPT_CLIP},
-                                           {"skip-bad", no_argument, NULL, OPT_SKIP_BAD},
-                                           {NULL, 0, NULL, 0}};
-
 struct input {
     const struct console *console;
     const fmt_schema *fields;
@@ -459,21 +447,6 @@ struct input {
     size_t streamed, returned; /* rows */
     size_t skipped;            /* items that were bad */
 };
-
-int parse_kind(struct args *a, const char *text)
-{
-    static const struct {
-        const char *name;
-        fmt_kind kind;
-    } kinds[] = {{"any", FMT_ANY}, {"png", FMT_PNG}, {"jpeg", FMT_JPEG},   {"pnm", FMT_PNM}, {"npy", FMT_NPY},
-                 {"npz", FMT_NPZ}, {"idx", FMT_IDX}, {"cifar", FMT_CIFAR}, {"csv", FMT_CSV}, {"raw", FMT_RAW}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(text, kinds[i].name) == 0)
-            return (int)kinds[i].kind;
-    a->status =
-        console_usage(&a->console, "--format: '%s' is none of any png jpeg pnm npy npz idx cifar csv raw", text);
-    return -1;
-}
 
 /* FIRST:END as in Python, or one row. */
 static void parse_rows(struct args *a, const char *text, struct input_options *o)
@@ -498,7 +471,6 @@ static void parse_rows(struct args *a, const char *text, struct input_options *o
 
 bool input_option(struct args *a, int c, struct input_options *o)
 {
-    int kind = c == OPT_FORMAT ? parse_kind(a, optarg) : 0;
     switch (c) {
     case OPT_RESIZE:
         o->resize = true;
@@ -510,7 +482,7 @@ bool input_option(struct args *a, int c, struct input_options *o)
         o->channels_last = true;
         return true;
     case OPT_FORMAT:
-        o->kind = kind < 0 ? FMT_ANY : (fmt_kind)kind;
+        o->kind = (fmt_kind)args_word(a);
         return true;
     case OPT_MEMBER:
         o->member = optarg;

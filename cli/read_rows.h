@@ -20,13 +20,8 @@ struct input_options {
     const char *name;    /* of the column of a table that has the names of its rows, or NULL */
 };
 
-extern const struct option input_option_list[];
-
 /* Takes the option c if it is one of them; false otherwise. */
 bool input_option(struct args *a, int c, struct input_options *options);
-
-/* The kind that --format names, FMT_ANY for "any"; -1 and a message otherwise. */
-int parse_kind(struct args *a, const char *text);
 
 /* Rows that arrived together. */
 struct batch {

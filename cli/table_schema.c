@@ -50,13 +50,7 @@ void fields_columns(const fmt_schema *fields, size_t *column)
 
 /* ---- A table as the model of a memory's rows. */
 
-enum { OPT_LIKE = 440, OPT_COLUMN, OPT_IGNORE, OPT_MISSING, ROWS_LOOKED_AT = 10000 };
-
-const struct option table_schema_option_list[] = {{"like", required_argument, NULL, OPT_LIKE},
-                                                  {"column", required_argument, NULL, OPT_COLUMN},
-                                                  {"ignore", required_argument, NULL, OPT_IGNORE},
-                                                  {"missing", required_argument, NULL, OPT_MISSING},
-                                                  {NULL, 0, NULL, 0}};
+enum { ROWS_LOOKED_AT = 10000 };
 
 static void add_wish(struct args *a, struct table_schema *like, const char *name, size_t length, fmt_wish wish)
 {
@@ -97,16 +91,13 @@ static bool parse_scaling(const char *text, const char **kind_end, fmt_wish *wis
 /* NAME:KIND[:CENTRE:SCALE]; a name may have colons. */
 static void parse_column(struct args *a, struct table_schema *like)
 {
-    static const char *const kinds[] = {"number", "category", "ignored", NULL};
     static const fmt_column_kind meant[] = {FMT_NUMBER, FMT_CATEGORY, FMT_IGNORED};
     fmt_wish wish = {0};
-    char word[16];
     const char *end = optarg + strlen(optarg);
     bool scaled = parse_scaling(optarg, &end, &wish);
     const char *colon = colon_before(optarg, end);
     size_t length = colon ? (size_t)(end - colon - 1) : 0;
-    snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), colon ? colon + 1 : "");
-    int place = word_place(word, kinds);
+    int place = colon ? word_place(colon + 1, length, "number category ignored") : -1;
     if (colon == NULL || place < 0 || (scaled && (place != 0 || !(wish.scale > 0)))) {
         a->status = console_usage(
             &a->console, "--column: '%s' is not NAME:number, NAME:number:CENTRE:SCALE, NAME:category or NAME:ignored",
@@ -145,7 +136,7 @@ int table_schema_infer(const struct console *console, struct table_schema *like)
     if (stream == NULL)
         return console_error(console, "%s: cannot open: %s", like->path, strerror(errno));
     bpcn_status status = fmt_infer(stream, standard ? "standard input" : like->path, like->wishes, like->wish_count,
-                                  &like->missing, ROWS_LOOKED_AT, &like->found);
+                                   &like->missing, ROWS_LOOKED_AT, &like->found);
     if (!standard)
         fclose(stream);
     return status == BPCN_OK ? 0 : console_error(console, "%s", bpcn_error());

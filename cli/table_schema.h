@@ -34,8 +34,6 @@ struct table_schema {
     fmt_inference found;
 };
 
-extern const struct option table_schema_option_list[];
-
 /* Takes the option c if it is one of them; false otherwise. */
 bool table_schema_option(struct args *a, int c, struct table_schema *like);
 

@@ -14,16 +14,18 @@
 #include <signal.h>
 #include <string.h>
 
+const char program_name[] = "bpcn-mpi";
+
 static int command(int argc, char **argv)
 {
     struct console console = console_default(NULL);
     const struct command *found = argc > 1 ? find_command(argv[1]) : NULL;
     if (argc < 2)
-        return console_usage(&console, "which command?");
+        return console_usage(&console, "give a command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return find_command("help")->run(1, argv + 1);
     if (found == NULL)
-        return console_usage(&console, "there is no command '%s' for many machines", argv[1]);
+        return console_usage(&console, "unknown command '%s'", argv[1]);
     return exit_status(found->run(argc - 1, argv + 1));
 }
 

@@ -16,44 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    OPT_LISTEN = 500,
-    OPT_TOKEN_FILE,
-    OPT_HOST,
-    OPT_ORIGIN,
-    OPT_READ_ONLY,
-    OPT_FOLLOW,
-    OPT_EXAMPLES,
-    OPT_LOG,
-    OPT_BODY,
-    OPT_ROWS,
-    OPT_CONNECTIONS,
-    OPT_QUEUE,
-    OPT_HELD,
-    OPT_BATCH,
-    OPT_GATHER,
-    OPT_TIMEOUT,
-    EXAMPLES_MOST = 256
-};
+enum { EXAMPLES_MOST = 256 };
 static const double stop_seconds = 3; /* that requests which have begun are waited for at the end */
-
-static const struct option own[] = {{"listen", required_argument, NULL, OPT_LISTEN},
-                                    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
-                                    {"allow-host", required_argument, NULL, OPT_HOST},
-                                    {"allow-origin", required_argument, NULL, OPT_ORIGIN},
-                                    {"read-only", no_argument, NULL, OPT_READ_ONLY},
-                                    {"follow", required_argument, NULL, OPT_FOLLOW},
-                                    {"examples", required_argument, NULL, OPT_EXAMPLES},
-                                    {"log", required_argument, NULL, OPT_LOG},
-                                    {"max-body", required_argument, NULL, OPT_BODY},
-                                    {"max-rows", required_argument, NULL, OPT_ROWS},
-                                    {"max-connections", required_argument, NULL, OPT_CONNECTIONS},
-                                    {"queue", required_argument, NULL, OPT_QUEUE},
-                                    {"max-held", required_argument, NULL, OPT_HELD},
-                                    {"batch", required_argument, NULL, OPT_BATCH},
-                                    {"gather", required_argument, NULL, OPT_GATHER},
-                                    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-                                    {NULL, 0, NULL, 0}};
 
 /* What a file was when it was opened, to see that it has changed. */
 struct file_mark {
@@ -75,32 +39,32 @@ struct serve {
 
 /* ---- arguments */
 
-static void add_to_list(struct args *a, struct name_list *list, const char *option, const char *name)
+static void add_to_list(struct args *a, struct name_list *list, const char *name)
 {
     if (list->count == NAMES_MOST)
-        a->status = console_usage(&a->console, "%s: at most %d of them", option, NAMES_MOST);
+        a->status = console_usage(&a->console, "--%s: at most %d of them", a->option->name, NAMES_MOST);
     else
         list->name[list->count++] = name;
 }
 
 static void take_limit(struct args *a, struct settings *s, int c)
 {
-    if (c == OPT_BODY)
-        s->most_body = args_whole(a, "--max-body", optarg, 1024, (uint64_t)1 << 32);
-    else if (c == OPT_ROWS)
-        s->most_rows = args_whole(a, "--max-rows", optarg, 1, 1000000);
-    else if (c == OPT_CONNECTIONS)
-        s->most_connections = args_whole(a, "--max-connections", optarg, 1, 10000);
+    if (c == OPT_MAX_BODY)
+        s->most_body = args_whole(a, optarg, 1024, (uint64_t)1 << 32);
+    else if (c == OPT_MAX_ROWS)
+        s->most_rows = args_whole(a, optarg, 1, 1000000);
+    else if (c == OPT_MAX_CONNECTIONS)
+        s->most_connections = args_whole(a, optarg, 1, 10000);
     else if (c == OPT_QUEUE)
-        s->most_waiting = args_whole(a, "--queue", optarg, 1, 100000);
-    else if (c == OPT_HELD)
-        s->most_held = args_whole(a, "--max-held", optarg, 1 << 20, (uint64_t)1 << 40);
+        s->most_waiting = args_whole(a, optarg, 1, 100000);
+    else if (c == OPT_MAX_HELD)
+        s->most_held = args_whole(a, optarg, 1 << 20, (uint64_t)1 << 40);
     else if (c == OPT_BATCH)
-        s->batch = args_whole(a, "--batch", optarg, 1, 1024);
+        s->batch = args_whole(a, optarg, 1, 1024);
     else if (c == OPT_GATHER)
-        s->gather = args_number(a, "--gather", optarg, 0, 60000) / 1000;
+        s->gather = args_number(a, optarg, 0, 60000) / 1000;
     else
-        s->timeout = (double)args_whole(a, "--timeout", optarg, 1, 3600);
+        s->timeout = (double)args_whole(a, optarg, 1, 3600);
 }
 
 static void take_option(struct args *a, struct serve *v, int c)
@@ -113,20 +77,20 @@ static void take_option(struct args *a, struct serve *v, int c)
     case OPT_TOKEN_FILE:
         s->token_file = optarg;
         break;
-    case OPT_HOST:
-        add_to_list(a, &s->hosts, "--allow-host", optarg);
+    case OPT_ALLOW_HOST:
+        add_to_list(a, &s->hosts, optarg);
         break;
-    case OPT_ORIGIN:
-        add_to_list(a, &s->origins, "--allow-origin", optarg);
+    case OPT_ALLOW_ORIGIN:
+        add_to_list(a, &s->origins, optarg);
         break;
     case OPT_READ_ONLY:
         s->read_only = true;
         break;
     case OPT_FOLLOW:
-        s->follow = args_number(a, "--follow", optarg, 0, 86400);
+        s->follow = args_number(a, optarg, 0, 86400);
         break;
     case OPT_EXAMPLES:
-        add_to_list(a, &v->examples, "--examples", optarg);
+        add_to_list(a, &v->examples, optarg);
         break;
     case OPT_LOG:
         s->log = optarg;
@@ -394,7 +358,8 @@ static int open_and_serve(struct serve *v, char **arguments, int count)
     if (http_find_address(v->settings.listen, &address) != BPCN_OK)
         return console_usage(v->console, "%s", bpcn_error());
     if (!address.loopback && v->settings.token_file == NULL)
-        return console_usage(v->console, "--listen: %s can be reached by others; that wants --token-file", address.text);
+        return console_usage(v->console, "--listen: %s can be reached by others; that wants --token-file",
+                             address.text);
     for (int k = 0; status == 0 && k < count; k++)
         status = open_memory(v, arguments[k]);
     for (size_t k = 0; status == 0 && k < v->examples.count; k++)
@@ -416,7 +381,7 @@ int cmd_serve(int argc, char **argv)
     struct args a;
     metrics_begin();
     struct serve *v = calloc(1, sizeof *v);
-    args_begin(&a, argc, argv, own);
+    args_begin(&a, argc, argv);
     if (v == NULL || !catch_signals())
         return console_error(&a.console, "out of memory");
     v->settings = (struct settings){.listen = "127.0.0.1:8765",
@@ -431,10 +396,8 @@ int cmd_serve(int argc, char **argv)
                                     .follow = 1};
     for (int c; (c = args_next(&a)) >= 0;)
         take_option(&a, v, c);
-    int status = args_expect(&a, 1, MEMORIES_MOST, "[NAME=]MEM... [--listen ADDRESS:PORT] [OPTIONS]") ? 0 : a.status;
     v->console = &a.console;
-    if (status == 0)
-        status = open_and_serve(v, args_rest(&a), args_count(&a));
+    int status = args_expect(&a, 1, MEMORIES_MOST) ? open_and_serve(v, args_rest(&a), args_count(&a)) : a.status;
     free(v);
     return status;
 }

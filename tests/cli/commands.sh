@@ -87,12 +87,6 @@ bpcn forget f.mem --beta 1 -q
 law "forgetting everything leaves nothing known" contains "$(bpcn score f.mem photos)" "12 rows, 0 known"
 law "and nothing full" same "$(bpcn info f.mem --json | json fullness)" 0
 
-law "help lists every command" same "$(bpcn help | awk '/^  [a-z]+ +[a-z0-9]/ { print $1 }' | grep -v bpcn | tr '\n' ' ')" \
-    "create write read score fill forget delete sample list info check recover compact export import bench demo serve help "
-for command in create write read score fill forget delete list sample info check recover compact export import; do
-    law "help $command and $command --help print the same page" same "$(bpcn help $command)" "$(bpcn $command --help)"
-    law "bpcn-$command has a man page" test -s "$ROOT/man/bpcn-$command.1"
-done
 law "--version prints the version" contains "$(bpcn --version)" "bpcn 0."
 law "no arguments: the overview, exit 2" says 2 "usage: bpcn COMMAND" bpcn
 

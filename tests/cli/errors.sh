@@ -59,7 +59,7 @@ law "a mask of another shape" says 1 "r.csv: a mask of 3 values, but a row of th
 law "an output of no type" says 2 "out.xyz: the suffix names no type" bpcn read m.mem square.pgm -o out.xyz
 law "a picture of values" says 2 "out.png: a picture, but this memory has no picture's shape" sh -c 'echo 1,2,3,4 >v.csv; "$BPCN" read v.mem v.csv -o out.png'
 law "rows that are none" says 2 "--rows: '5:2' is not FIRST:END" bpcn write m.mem photos --rows 5:2
-law "too few arguments" says 2 "something is missing; usage: bpcn write MEM INPUT..." bpcn write m.mem
+law "too few arguments" says 2 "too few arguments; usage: bpcn write MEM INPUT..." bpcn write m.mem
 law "bytes in a picture get a hint" contains "$(printf '%s,' $(seq 100 162) >b.csv; echo 200 >>b.csv; bpcn score m.mem b.csv 2>&1)" "(bytes? use --pixels)"
 
 # ---- the environment

@@ -114,19 +114,3 @@ if mkdir disk && mount -t tmpfs -o size=1200k tmpfs disk 2>/dev/null; then
 else
     skip "a disk that fills up: tmpfs cannot be mounted here"
 fi
-
-# completion knows what the program knows
-law "bash completion loads" bash -n "$ROOT/completions/bpcn.bash"
-complete_with() { # complete_with WORDS...: what bash would offer for the last word
-    bash -c '. "$ROOT/completions/bpcn.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bpcn; printf "%s\n" "${COMPREPLY[@]}"' x "$@"
-}
-law "bash completes commands" same "$(complete_with bpcn wr)" write
-law "bash completes options" same "$(complete_with bpcn read --refu)" --refuse-below
-for command in create write read score forget delete list sample info check recover compact export import; do
-    for option in $(bpcn help $command | grep -o -- '  *--[a-z-]*' | tr -d ' ' | sort -u); do
-        grep -q -- "$option" <(complete_with bpcn $command --) || echo "bash $command $option"
-        grep -q -- "${option#--}" "$ROOT/completions/_bpcn" || echo "zsh $command $option"
-        grep -q -- "$(sed 's/-/\\\\-/g' <<<"$option")" "$ROOT/man/bpcn-$command.1" "$ROOT/man/bpcn.1" || echo "man $command $option"
-    done
-done >missing
-law "completions and man pages know every option" same "$(cat missing)" ""
