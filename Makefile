@@ -22,6 +22,9 @@ LDFLAGS += $(SANITIZE) -pthread
 PACKAGE_CFLAGS = $(shell pkg-config --cflags openblas libpng libjpeg zlib)
 BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
 PICTURE_LIBS = $(shell pkg-config --libs libpng libjpeg zlib)
+# Of the library's functions none takes more stack: bayespcn.h promises that 64 kB are enough for a thread.
+FRAME = $(if $(SANITIZE),,-Wframe-larger-than=16384)
+$(BUILD)/src/%: CFLAGS += $(FRAME)
 COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 COMPILE_SET = $(COMPILE) -ffp-contract=fast -DKERNELS=kernels_$* -DNAME='"$*"' $(SET_FLAGS_$*)
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
@@ -161,7 +164,7 @@ EVERYTHING := $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner search kink energy mixture inference familiarity update write holes typicality views tables read cache cache_writes forget delete shards shards_read shards_mixture index index_memory numerics \
           parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile)
-UNIT += $(BUILD)/tests/test_forest $(BUILD)/tests/test_table
+UNIT += $(BUILD)/tests/test_forest $(BUILD)/tests/test_table $(BUILD)/tests/test_small_stack
 STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
            store_torn store_seeds)
 WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom

@@ -230,7 +230,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
 static void tell_empty(const struct writing *w)
 {
     if (w->empty > 0)
-        console_note(w->file.console, "%zu row%s nothing known and %s passed over", w->empty,
+        console_warn(w->file.console, "%zu row%s nothing known and %s passed over", w->empty,
                      w->empty == 1 ? " has" : "s have", w->empty == 1 ? "was" : "were");
 }
 
@@ -264,8 +264,11 @@ static void tell(const struct writing *w, double rate)
     if (unjudged > 0)
         console_print(console, ", of %zu it cannot tell", unjudged);
     console_print(console, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
-    if (fullness_advice(&w->options, r, advice, sizeof advice))
+    bool advised = fullness_advice(&w->options, r, advice, sizeof advice);
+    if (advised && fullness_recalls(r))
         console_note(console, "%s: %s", w->file.path, advice);
+    else if (advised)
+        console_warn(console, "%s: %s", w->file.path, advice);
     tell_empty(w);
 }
 

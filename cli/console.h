@@ -29,7 +29,7 @@ enum {
 
 struct console {
     const char *command; /* "write"; NULL before it is known */
-    bool quiet;          /* errors only */
+    bool quiet;          /* errors and console_warn only */
     bool json;           /* results as one object per line */
     bool colour;         /* standard output is a terminal that wants colours */
 };

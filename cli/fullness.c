@@ -211,9 +211,14 @@ static const char *advice_of(const bpcn_options *o, bool lost, bool full)
     return NULL;
 }
 
+bool fullness_recalls(const struct memory_note *r)
+{
+    return r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
+}
+
 bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *out, size_t room)
 {
-    bool recalls = r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
+    bool recalls = fullness_recalls(r);
     bool odd = r->scale > 0 && (r->scale < scale_least || r->scale > scale_most);
     if (o->views > 0) /* it is not meant to tell rows apart */
         return false;

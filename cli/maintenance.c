@@ -6,6 +6,8 @@
 #include "memory_file.h"
 #include "parts.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Does something with every file of a folder, or with the one file. */
@@ -36,7 +38,9 @@ static int check_file(const struct console *console, const char *path, bpcn_file
     bpcn_status status = bpcn_file_check(path, &info, NULL);
     if (status != BPCN_OK)
         return memory_file_refuse(console, path, status);
-    if (info.dropped_bytes > 0)
+    if (console->quiet)
+        memory_file_tell_dropped(console, path, info.dropped_bytes, info.dropped_rows);
+    else if (info.dropped_bytes > 0)
         console_print(console,
                       "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
                       "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
@@ -79,7 +83,7 @@ int upkeep_check(const struct console *console, const char *path)
 
 static void tell_loss(void *user, const char *what)
 {
-    console_note(user, "%s", what);
+    console_warn(user, "%s", what);
 }
 
 static void recover_json(const char *from, const char *to, const bpcn_recovery *r)
@@ -153,6 +157,20 @@ static int fold_file(const struct console *console, const char *path, bpcn_file_
     return failed;
 }
 
+/* Saves to a new file with the permissions of the file `path`; until it has them it is the user's alone. */
+static bpcn_status save_like(const bpcn_memory *memory, const char *path, const char *to)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return bpcn_fail(BPCN_IO, "%s: %s", path, strerror(errno));
+    mode_t before = umask(077);
+    bpcn_status status = bpcn_memory_save(memory, to);
+    umask(before);
+    if (status == BPCN_OK && chmod(to, st.st_mode & 07777) != 0)
+        return bpcn_fail(BPCN_IO, "%s: its permissions cannot be set: %s", to, strerror(errno));
+    return status;
+}
+
 /* The same to a new file, and the old one stays as it is. */
 static int fold_to(const struct console *console, const char *path, const char *to, bpcn_file_info *total)
 {
@@ -162,7 +180,7 @@ static int fold_to(const struct console *console, const char *path, const char *
     if (lstat(to, &st) == 0)
         return console_error(console, "%s: already exists", to);
     int failed = open_file(console, path, 1, &memory, total);
-    bpcn_status status = failed ? BPCN_OK : bpcn_memory_save(memory, to);
+    bpcn_status status = failed ? BPCN_OK : save_like(memory, path, to);
     bpcn_memory_free(memory);
     if (!failed && status == BPCN_OK)
         status = bpcn_file_inspect(to, &after, NULL);

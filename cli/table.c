@@ -61,7 +61,8 @@ static void tell_name(struct names *n, const char *name, size_t size)
         snprintf(n->text + used, sizeof n->text - used, " and others");
 }
 
-static int match_names(struct table *t, struct names *strange)
+/* at [columns of the schema]: where in the header each is, counted from 1; 0: nowhere. */
+static int match_names(struct table *t, size_t *at, struct names *strange)
 {
     size_t found = 0;
     for (size_t i = 0; i < t->columns; i++) {
@@ -69,30 +70,25 @@ static int match_names(struct table *t, struct names *strange)
         const fmt_column *column = fmt_schema_find(t->schema, c->text, c->size);
         if (column == NULL && !is_ignored(t->schema, c))
             tell_name(strange, c->text, c->size);
-        for (size_t j = 0; j < i && column != NULL; j++)
-            if (t->cell[j].column == column) {
-                console_error(t->console, "%s: line %zu: columns %zu and %zu are both called '%s'", t->name,
-                              t->record.line, j + 1, i + 1, column->name);
-                return -1;
-            }
-        if (column != NULL && column->cells == 1) {
-            t->cell[i] = (struct table_cell){column, column->offset};
-            found++;
-        }
+        if (column == NULL || column->cells != 1)
+            continue;
+        size_t *place = &at[column - t->schema->column];
+        if (*place > 0)
+            return -console_error(t->console, "%s: line %zu: columns %zu and %zu are both called '%s'", t->name,
+                                  t->record.line, *place, i + 1, column->name);
+        t->cell[i] = (struct table_cell){column, column->offset};
+        *place = i + 1;
+        found++;
     }
     return found > 0;
 }
 
-static void tell_matches(const struct table *t, const struct names *strange)
+static void tell_matches(const struct table *t, const size_t *at, const struct names *strange)
 {
     struct names absent = {0};
-    for (size_t k = 0; k < t->schema->count; k++) {
-        size_t i = 0;
-        while (i < t->columns && t->cell[i].column != &t->schema->column[k])
-            i++;
-        if (i == t->columns)
+    for (size_t k = 0; k < t->schema->count; k++)
+        if (at[k] == 0)
             tell_name(&absent, t->schema->column[k].name, strlen(t->schema->column[k].name));
-    }
     if (absent.count > 0)
         console_note(t->console, "%s: has no column %s; what it would hold is unknown", t->name, absent.text);
     if (strange->count > 0)
@@ -151,9 +147,12 @@ static int match(struct table *t)
     t->first = !is_header(t);
     if (t->first)
         return match_places(t);
-    int found = match_names(t, &strange);
+    size_t *at = calloc(t->schema->count, sizeof *at);
+    if (at == NULL)
+        return -console_error(t->console, "out of memory");
+    int found = match_names(t, at, &strange);
     if (found > 0)
-        tell_matches(t, &strange);
+        tell_matches(t, at, &strange);
     else if (found == 0 && !fmt_schema_is_table(t->schema) && t->columns == t->schema->cells)
         found = match_places(t) == 0;
     else if (found == 0) {
@@ -162,6 +161,7 @@ static int match(struct table *t)
         console_error(t->console, "%s: line %zu: none of its columns (%s) is one of the memory's (%s)", t->name,
                       t->record.line, strange.text, ours.text);
     }
+    free(at);
     return found > 0 ? keep_header(t) : -1;
 }
 

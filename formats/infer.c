@@ -182,6 +182,35 @@ static bool is_header(const look *l, const fmt_record *record)
     return true;
 }
 
+/* Columns by name, of the same name by place. */
+static int compare_columns(const void *a, const void *b)
+{
+    const sample *left = *(sample *const *)a, *right = *(sample *const *)b;
+    int order = strcmp(left->name, right->name);
+    return order != 0 ? order : left < right ? -1 : left > right;
+}
+
+static bpcn_status refuse_twins(const look *l, size_t line)
+{
+    const sample **sorted = fmti_alloc(l->columns, sizeof *sorted), *first = NULL, *second = NULL;
+    if (sorted == NULL)
+        return fmti_no_memory(l->name, l->columns * sizeof *sorted);
+    for (size_t i = 0; i < l->columns; i++)
+        sorted[i] = &l->column[i];
+    qsort(sorted, l->columns, sizeof *sorted, compare_columns);
+    for (size_t i = 1; i < l->columns; i++)
+        if (sorted[i]->name[0] != '\0' && strcmp(sorted[i - 1]->name, sorted[i]->name) == 0 &&
+            (second == NULL || sorted[i] < second)) {
+            first = sorted[i - 1];
+            second = sorted[i];
+        }
+    free(sorted);
+    if (second == NULL)
+        return BPCN_OK;
+    return fmti_fail(BPCN_FORMAT, l->name, "line %zu: columns %zu and %zu are both called '%s'", line,
+                     (size_t)(first - l->column) + 1, (size_t)(second - l->column) + 1, second->name);
+}
+
 static bpcn_status name_columns(look *l, const fmt_record *record, bool header)
 {
     l->column = fmti_alloc(record->count, sizeof *l->column);
@@ -195,12 +224,8 @@ static bpcn_status name_columns(look *l, const fmt_record *record, bool header)
         if (name == NULL)
             return fmti_no_memory(l->name, cell->size);
         l->column[l->columns].name = name;
-        for (size_t i = 0; i < l->columns && name[0] != '\0'; i++)
-            if (strcmp(l->column[i].name, name) == 0)
-                return fmti_fail(BPCN_FORMAT, l->name, "line %zu: columns %zu and %zu are both called '%s'",
-                                 record->line, i + 1, ++l->columns, name);
     }
-    return BPCN_OK;
+    return refuse_twins(l, record->line);
 }
 
 static bpcn_status match_wishes(look *l, const fmt_wish *wishes, size_t count)

@@ -4,6 +4,7 @@
 #include "internal.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,7 @@ void fmt_schema_free(fmt_schema *schema)
         free(schema->ignored[i].name);
     free(schema->column);
     free(schema->ignored);
+    free(schema->index);
     fmt_words_free(&schema->missing);
     *schema = (fmt_schema){0};
 }
@@ -72,12 +74,47 @@ bool fmt_schema_is_table(const fmt_schema *schema)
     return false;
 }
 
+/* ---- columns by name: a hash table with linear probing, less than half full */
+
+static size_t hash_name(const char *name, size_t length)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    return hash;
+}
+
+/* The slot of the name, or the empty one where it belongs. */
+static size_t *slot_of(const fmt_schema *s, const char *name, size_t length)
+{
+    size_t at = hash_name(name, length) & (s->slots - 1);
+    for (;; at = (at + 1) & (s->slots - 1)) {
+        const char *there = s->index[at] > 0 ? s->column[s->index[at] - 1].name : NULL;
+        if (there == NULL || (strlen(there) == length && memcmp(there, name, length) == 0))
+            return &s->index[at];
+    }
+}
+
+/* Makes room for one more column in the index. */
+static bool grow_index(fmt_schema *s)
+{
+    if (2 * (s->count + 1) < s->slots)
+        return true;
+    size_t slots = s->slots > 0 ? 2 * s->slots : 16, *index = calloc(slots, sizeof *index);
+    if (index == NULL)
+        return false;
+    free(s->index);
+    s->index = index;
+    s->slots = slots;
+    for (size_t i = 0; i < s->count; i++)
+        *slot_of(s, s->column[i].name, strlen(s->column[i].name)) = i + 1;
+    return true;
+}
+
 const fmt_column *fmt_schema_find(const fmt_schema *schema, const char *name, size_t length)
 {
-    for (size_t i = 0; i < schema->count; i++)
-        if (strlen(schema->column[i].name) == length && memcmp(schema->column[i].name, name, length) == 0)
-            return &schema->column[i];
-    return NULL;
+    size_t found = schema->slots > 0 ? *slot_of(schema, name, length) : 0;
+    return found > 0 ? &schema->column[found - 1] : NULL;
 }
 
 const fmt_column *fmt_schema_picture(const fmt_schema *schema)
@@ -120,7 +157,7 @@ bpcn_status fmt_schema_add(fmt_schema *schema, const fmt_column *column)
         return fmti_fail(BPCN_INVALID, NULL, "two %s are called '%s'",
                          fmt_column_in_table(column) ? "columns" : "fields", column->name);
     void *list = schema->column;
-    bool good = grow(&list, schema->count, sizeof *column);
+    bool good = grow_index(schema) && grow(&list, schema->count, sizeof *column);
     schema->column = list;
     fmt_column *c = good ? &schema->column[schema->count] : NULL;
     if (!good || !copy_column(column, c)) {
@@ -138,7 +175,7 @@ bpcn_status fmt_schema_add(fmt_schema *schema, const fmt_column *column)
     c->cell = schema->cells;
     schema->dim += c->size;
     schema->cells += c->cells;
-    schema->count++;
+    *slot_of(schema, c->name, strlen(c->name)) = ++schema->count;
     return BPCN_OK;
 }
 

@@ -30,6 +30,8 @@
  *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
  *     one memory at once; all others want it alone. What a call computes from the parameters alone is
  *     kept for the calls after it, whichever thread they come from, until the memory changes.
+ *   - Stack: a call needs less than 64 kB, on any thread, beside the thread-local variables that glibc puts into a thread's
+ *     stack (of OpenBLAS 60 kB). The library's own threads have 256 kB each.
  *   - Processes: after a fork the child may read a memory that lives in a file, save it elsewhere and free it. Every call
  *     of the child that would change or close the file is BPCN_INVALID; it never touches the parent's file.
  *   - The same seed, inputs and number of threads on the same machine give the same bits; of a read

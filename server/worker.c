@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum {
+    STACK_BYTES = 1 << 20,         /* of the worker's thread: a call takes 66 kB for a note or path, and 64 kB below */
     ROWS_A_TURN = 8,               /* of changes: a read waits for no more */
     JOBS_A_BATCH = 512,            /* read together at most */
     STEP_ROWS_MOST = 64,           /* of a write that can be undone */
@@ -665,6 +666,7 @@ struct worker *worker_start(struct served *served, const struct settings *settin
 {
     struct worker *w = calloc(1, sizeof *w);
     pthread_condattr_t clock;
+    pthread_attr_t attributes;
     if (w == NULL)
         return NULL;
     w->served = served;
@@ -688,8 +690,12 @@ struct worker *worker_start(struct served *served, const struct settings *settin
     pthread_cond_init(&w->arrived, &clock);
     pthread_condattr_destroy(&clock);
     update_state(w);
-    if (w->step.x && w->x && w->answers && w->spread && w->trace && w->known && w->info &&
-        pthread_create(&w->thread, NULL, worker_thread, w) == 0)
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    bool started = w->step.x && w->x && w->answers && w->spread && w->trace && w->known && w->info &&
+                   pthread_create(&w->thread, &attributes, worker_thread, w) == 0;
+    pthread_attr_destroy(&attributes);
+    if (started)
         return w;
     worker_free(w);
     return NULL;

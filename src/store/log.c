@@ -605,6 +605,11 @@ static bpcn_status torn_or_damaged(struct log *log, uint64_t length, enum found 
     struct tail tail = {.records = log->records, .end = log->end};
     if (!log->seal.open && log->end < log->seal.length)
         return log_fail_record(log, "it was damaged after the file had been closed");
+    if (log->tail_most > 0 && length - log->end > log->tail_most)
+        return bpcn_fail(BPCN_CORRUPT,
+                         "the file has %llu bytes behind its last whole record, and one of this shape never has more than "
+                         "%llu bytes in all",
+                         (unsigned long long)(length - log->end), (unsigned long long)log->tail_most);
     if (found == FOUND_FLIPPED)
         return log_fail_record(log, "one bit of it is wrong, which no crash leaves behind");
     bpcn_status status = log_scan_headers(log, length, log->end, look_at_tail, &tail);

@@ -22,6 +22,7 @@ struct log {
     uint64_t synced;       /* how many of them are known to be durable */
     uint32_t sum;          /* over the checksums of their payloads */
     struct seal seal;      /* of the file, as last written or read */
+    uint64_t tail_most;    /* bytes that a crash may leave behind the last whole record, 0: any */
     uint64_t dropped;      /* bytes of a torn end that replay found */
     uint64_t dropped_rows; /* in it, at most */
     int torn_seal;         /* one of the two was none when the file was read */

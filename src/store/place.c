@@ -23,16 +23,16 @@ static const char temporary_suffix[] = ".bpcn-new";
 
 bpcn_status place_find(const char *path, struct place *place)
 {
-    char real[PATH_MAX];
-    const char *found = realpath(path, real) != NULL ? real : path;
+    _Static_assert((int)PLACE_BYTES >= (int)PATH_MAX, "realpath fills so much");
+    const char *found = realpath(path, place->path) != NULL ? place->path : path;
     const char *slash = strrchr(found, '/');
     size_t length = strlen(found), folder = slash == NULL ? 0 : (size_t)(slash - found);
     if (length == 0 || length + sizeof temporary_suffix > PLACE_BYTES)
         return bpcn_fail(BPCN_INVALID, "the path is empty or too long");
-    memcpy(place->path, found, length + 1);
     memcpy(place->temporary, found, length);
     memcpy(place->temporary + length, temporary_suffix, sizeof temporary_suffix);
     memcpy(place->folder, found, folder);
+    memmove(place->path, found, length + 1);
     place->folder[folder] = '\0';
     if (folder == 0)
         strcpy(place->folder, slash == NULL ? "." : "/");
@@ -123,14 +123,19 @@ static bpcn_status open_temporary(const struct file_ops *ops, const struct place
 
 /* Gives the new file the owner and the permissions of the old, as far as that is allowed; makes
    sure that there still is no file if there was none. */
-static bpcn_status follow_old(const struct place *place, const struct file *old, const struct file *file)
+static bpcn_status follow_old(const struct place *place, const struct file *old, const struct file_status *like,
+                              const struct file *file)
 {
     struct file_status is;
     const struct file_ops *ops = file->ops;
     if (old->fd < 0) {
         if (ops->find(ops->context, place->path, &is) == 0)
             return place_busy(place);
-        return errno == ENOENT ? BPCN_OK : file_fail("find", place->path);
+        if (errno != ENOENT)
+            return file_fail("find", place->path);
+        if (like != NULL)
+            (void)ops->permit(ops->context, file->fd, like);
+        return BPCN_OK;
     }
     if (ops->status(ops->context, old->fd, &is) != 0)
         return file_fail("find", place->path);
@@ -138,15 +143,16 @@ static bpcn_status follow_old(const struct place *place, const struct file *old,
     return BPCN_OK;
 }
 
-bpcn_status place_replace(const struct place *place, const struct file *old, const struct contents *contents,
-                          uint64_t generation, struct file *file, struct header *header, int *moved)
+bpcn_status place_replace(const struct place *place, const struct file *old, const struct file_status *like,
+                          const struct contents *contents, uint64_t generation, struct file *file,
+                          struct header *header, int *moved)
 {
     const struct file_ops *ops = old->ops;
     *moved = 0;
-    bpcn_status status = open_temporary(ops, place, old->fd < 0 ? 0666 : 0600, file);
+    bpcn_status status = open_temporary(ops, place, old->fd < 0 && like == NULL ? 0666 : 0600, file);
     if (status != BPCN_OK)
         return status;
-    status = follow_old(place, old, file);
+    status = follow_old(place, old, like, file);
     if (status == BPCN_OK)
         status = snapshot_write(contents, generation, file, place->temporary, header);
     if (status == BPCN_OK && file_sync(file) != 0)

@@ -8,6 +8,7 @@
 
 enum { PLACE_BYTES = 4096 };
 
+/* Too large for a stack. */
 struct place {
     char path[PLACE_BYTES];
     char folder[PLACE_BYTES];
@@ -22,10 +23,11 @@ bpcn_status place_find(const char *path, struct place *place);
 bpcn_status place_lock(const struct file_ops *ops, const struct place *place, int flags, struct file *file);
 
 /* Writes the memory to a new file beside, syncs it, and renames it to the place; `file` is the new
-   file, locked. `old`, locked by the caller, is the file now there; its fd is -1 when there is
-   none. *moved tells, also after a failure, whether the place now leads to the new file. */
-bpcn_status place_replace(const struct place *place, const struct file *old, const struct contents *contents,
-                          uint64_t generation, struct file *file, struct header *header, int *moved);
+   file, locked. `old`, locked by the caller, is the file now there, whose owner and permissions the new one gets; its
+   fd is -1 when there is none: then those of `like`, or, where that is NULL, what the umask leaves. *moved tells, also after a failure, whether the place now leads to the new file. */
+bpcn_status place_replace(const struct place *place, const struct file *old, const struct file_status *like,
+                          const struct contents *contents, uint64_t generation, struct file *file,
+                          struct header *header, int *moved);
 
 /* After a failure to write or replace a file: if the disk was full (errno), a sentence that says what is needed.
    Otherwise the status, and the sentence there is. */

@@ -330,17 +330,23 @@ static bpcn_status read_damaged(struct recovery *s, const struct file_ops *ops, 
     return status == BPCN_OK ? recover_log(s) : status;
 }
 
-/* A new file with the contents. */
+/* A new file with the contents, and the permissions of the damaged one. */
 static bpcn_status save_new(const struct file_ops *ops, const char *path, const struct recovery *s)
 {
-    struct place place;
     struct header header;
+    struct file_status like;
     struct file none = {ops, -1}, file = {ops, -1};
     int moved;
-    bpcn_status status = place_find(path, &place);
+    struct place *place = alloc_zeroed(1, sizeof *place);
+    if (place == NULL)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = place_find(path, place);
+    if (status == BPCN_OK && ops->status(ops->context, s->log.file.fd, &like) != 0)
+        status = file_fail("find", s->log.path);
     if (status == BPCN_OK)
-        status = place_replace(&place, &none, &s->contents, s->header.generation + 1, &file, &header, &moved);
+        status = place_replace(place, &none, &like, &s->contents, s->header.generation + 1, &file, &header, &moved);
     file_close(&file);
+    free(place);
     return status;
 }
 

@@ -49,34 +49,6 @@ static bpcn_status measure_file(const struct log *log, uint64_t *length)
     return BPCN_OK;
 }
 
-static bpcn_status read_file(struct log *log, const char *path, struct contents *contents, struct header *header)
-{
-    struct file_status is;
-    const struct file_ops *ops = log->file.ops;
-    log->path = path;
-    log->buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
-    if (log->buffer == NULL)
-        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
-    if (ops->status(ops->context, log->file.fd, &is) != 0)
-        return file_fail("find", path);
-    if (!is.regular)
-        return bpcn_fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
-    bpcn_status status = snapshot_header(&log->file, path, is.length, header);
-    if (status == BPCN_OK)
-        status = snapshot_seal(&log->file, path, header, &log->seal);
-    log->torn_seal = status == BPCN_OK && log->seal.doubtful;
-    if (status == BPCN_OK)
-        status = measure_file(log, &is.length); /* after the seal: what was sealed is there, whatever a writer does */
-    if (status == BPCN_OK)
-        status = snapshot_read(&log->file, path, header, contents);
-    if (status != BPCN_OK)
-        return status;
-    log->salt = header->salt;
-    log->start = log->end = header->snapshot;
-    status = log_replay(log, is.length, contents);
-    return status == BPCN_OK && log->records > 0 ? check_replayed(contents) : status;
-}
-
 static uint64_t log_limit(uint64_t snapshot, uint64_t asked)
 {
     return asked > 0 ? asked : snapshot > SMALLEST_LIMIT ? snapshot : SMALLEST_LIMIT;
@@ -109,6 +81,37 @@ static void fill_info(const struct header *header, uint64_t length, const struct
                              .file_most = sum_most(snapshot, most_log),
                              .disk_most = sum_most(sum_most(snapshot, most_log), snapshot),
                              .torn_seal = log->torn_seal != 0};
+}
+
+static bpcn_status read_file(struct log *log, const char *path, struct contents *contents, struct header *header)
+{
+    struct file_status is;
+    const struct file_ops *ops = log->file.ops;
+    log->path = path;
+    log->buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
+    if (log->buffer == NULL)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    if (ops->status(ops->context, log->file.fd, &is) != 0)
+        return file_fail("find", path);
+    if (!is.regular)
+        return bpcn_fail(BPCN_FORMAT, "not a bayespcn memory: %s is not a file", path);
+    bpcn_status status = snapshot_header(&log->file, path, is.length, header);
+    if (status == BPCN_OK)
+        status = snapshot_seal(&log->file, path, header, &log->seal);
+    log->torn_seal = status == BPCN_OK && log->seal.doubtful;
+    if (status == BPCN_OK)
+        status = measure_file(log, &is.length); /* after the seal: what was sealed is there, whatever a writer does */
+    if (status == BPCN_OK)
+        status = snapshot_read(&log->file, path, header, contents);
+    if (status != BPCN_OK)
+        return status;
+    bpcn_file_info info;
+    fill_info(header, is.length, log, 0, &info);
+    log->tail_most = info.file_most;
+    log->salt = header->salt;
+    log->start = log->end = header->snapshot;
+    status = log_replay(log, is.length, contents);
+    return status == BPCN_OK && log->records > 0 ? check_replayed(contents) : status;
 }
 
 static bpcn_status open_to_read(const struct file_ops *ops, const char *path, struct file *file)
@@ -216,24 +219,27 @@ struct store {
 
 bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path)
 {
-    struct place place;
     struct header header;
     struct file old = {ops, -1}, file = {ops, -1};
     struct file_status is;
     int moved;
-    bpcn_status status = place_find(path, &place);
+    struct place *place = alloc_zeroed(1, sizeof *place);
+    if (place == NULL)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    bpcn_status status = place_find(path, place);
     if (status == BPCN_OK && snapshot_check(contents) != BPCN_OK)
-        return BPCN_NUMERIC;
-    if (status == BPCN_OK && ops->find(ops->context, place.path, &is) == 0 && !is.regular)
-        return bpcn_fail(BPCN_INVALID, "%s is not a file: it is not replaced by one", path);
+        status = BPCN_NUMERIC;
+    if (status == BPCN_OK && ops->find(ops->context, place->path, &is) == 0 && !is.regular)
+        status = bpcn_fail(BPCN_INVALID, "%s is not a file: it is not replaced by one", path);
     if (status == BPCN_OK)
-        status = place_lock(ops, &place, O_RDONLY, &old);
-    if (status != BPCN_OK)
-        return status;
-    status = place_replace(&place, &old, contents, 0, &file, &header, &moved);
-    status = place_explain(ops, &place, contents, "write", status);
+        status = place_lock(ops, place, O_RDONLY, &old);
+    if (status == BPCN_OK) {
+        status = place_replace(place, &old, NULL, contents, 0, &file, &header, &moved);
+        status = place_explain(ops, place, contents, "write", status);
+    }
     file_close(&file);
     file_close(&old);
+    free(place);
     return status;
 }
 
@@ -444,7 +450,7 @@ bpcn_status store_checkpoint(struct store *store, const struct contents *content
         status = check_path(store);
     if (status != BPCN_OK)
         return status;
-    status = place_replace(&store->place, &store->log.file, contents, store->generation + 1, &file, &header, &moved);
+    status = place_replace(&store->place, &store->log.file, NULL, contents, store->generation + 1, &file, &header, &moved);
     if (status != BPCN_OK) {
         store->broken |= moved; /* what we hold open may be at the path no more */
         return place_explain(store->log.file.ops, &store->place, contents, "fold the log of", status);
@@ -502,7 +508,7 @@ static bpcn_status create_file(struct store *store, const bpcn_options *options,
     store->log.buffer = alloc_zeroed(1, LOG_BUFFER_BYTES);
     if (contents_create_empty(contents, &checked) != 0 || store->log.buffer == NULL)
         return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
-    status = place_replace(&store->place, &none, contents, 0, &file, header, &moved);
+    status = place_replace(&store->place, &none, NULL, contents, 0, &file, header, &moved);
     if (status != BPCN_OK)
         return status;
     store->made = 1;

@@ -37,6 +37,7 @@ cp hole.mem kept.mem
 law "a damaged record is refused" says 4 "record 6 of the log" bpcn read hole.mem rows.csv
 law "recover says which is lost, with status 3" says 3 "1 record of the log from number 6 on" bpcn recover hole.mem hole2.mem
 law "and brings back all others" contains "$(bpcn read hole2.mem rows.csv 2>&1)" "12 rows, 11 known"
+law "even when quiet" says 3 "1 record of the log from number 6 on" bpcn recover hole.mem quiet.mem -q
 law "recover does not touch the damaged file" cmp hole.mem kept.mem
 law "recover takes a new name only" says 1 "is there already" bpcn recover hole.mem hole2.mem
 law "recover in JSON" contains "$(bpcn recover hole.mem hole3.mem --json 2>/dev/null)" '"rows":11,"mended":0,"lost_records":1'
@@ -50,6 +51,7 @@ law "and brings back those before the cut" contains "$(bpcn read cut2.mem rows.c
 # Killed in the middle of the second of two writes: both slots of the seal as before it, and half a record at the end.
 cp m.mem torn.mem
 head -c 100 /dev/zero >>torn.mem
+cp torn.mem torn2.mem
 law "a torn end is told by a read" says 0 "left 100 bytes at its end unfinished" bpcn read torn.mem rows.csv
 law "with the number of rows" contains "$err" "at most 1 row, none of them acknowledged"
 law "once" same "$(bpcn info torn.mem --measure 2>&1 >/dev/null | grep -c 'unfinished')" 1
@@ -59,11 +61,18 @@ law "check in JSON" contains "$(bpcn check torn.mem --json)" '"sound":false,"clo
 law "a write tells it too" says 0 "unfinished" bpcn forget torn.mem --beta 0.001
 law "and then it is gone" prints "torn.mem: sound" bpcn check torn.mem
 
+law "-q does not hide what a crash left" says 3 "left 100 bytes at its end unfinished" bpcn check torn2.mem -q
 law "compact makes a file without a log" bpcn compact m.mem
 law "which is as long as its snapshot" same "$(bytes_of m.mem)" "$(log_at m.mem)"
 law "and recalls the same" contains "$(bpcn read m.mem rows.csv)" "12 rows, 12 known"
 law "compact to a new file" bpcn compact m.mem folded.mem
 law "but not to one that is there" fails 1 "bpcn compact: folded.mem: already exists" bpcn compact m.mem folded.mem
+cp m.mem private.mem
+for mode in 600 640 664; do
+    chmod $mode private.mem
+    (umask 022 && bpcn compact private.mem "c$mode.mem" -q && bpcn recover private.mem "r$mode.mem" -q)
+    law "a copy has the permissions of its source ($mode)" same "$(stat -c %a "c$mode.mem" "r$mode.mem" | tr '\n' ' ')" "$mode $mode "
+done
 law "create says how long the file may get" contains "$(bpcn create c.mem --dim 16 --hidden 24)" "with its log"
 law "info too" contains "$(bpcn info c.mem)" "at most"
 law "and in JSON" contains "$(bpcn info c.mem --json)" '"file_most":'
@@ -120,6 +129,17 @@ for at in 520 1030; do
 done
 bpcn forget seal.mem --beta 0.001 -q
 law "the next write makes it anew" fails 0 "" bpcn check seal.mem -q
+
+# A file that grew, by a disk or a hand, far beyond what its header allows.
+bpcn create grown.mem --dim 4 --hidden 4 -q
+bpcn write grown.mem <(rows 3 4) -q
+if truncate -s 100G grown.mem 2>/dev/null; then
+    law "a file of 100 GB that a small memory cannot have is refused at once" \
+        says 4 "never has more than" timeout 10 "$BPCN" check grown.mem
+else
+    skip "a file of 100 GB: this file system has none"
+fi
+rm -f grown.mem
 
 # A file that is cut short: however much its header promises, what is lost is said once.
 bpcn create many.mem --dim 1 --hidden 1 --shards 3 --shard-rows 1 --names 0 -q

@@ -107,5 +107,6 @@ law "rows of a scale far from 1 are not told to fade" says 0 \
 law "info says so too" contains "$(bpcn info small.mem)" "advice     it does not recall what was written, most likely since"
 rows 200 64 >many.csv
 bpcn create full.mem --dim 64 --hidden 16 -q
+law "-q does not hide that rows are lost" says 0 "it no longer recalls what was written" bpcn write full.mem many.csv -q
 law "rows of a scale of about 1 are" says 0 "it no longer recalls what was written: let old things fade" \
     bpcn write full.mem many.csv

@@ -194,3 +194,17 @@ law "two spreads cover nearly all errors, one does not cover all" awk -F, '
     file == 2 { for (j = 1; j <= 4; j++) full[FNR, j] = $j; next }
     { for (j = 1; j <= 4; j++) if ($j != "") { e = full[FNR, j] - truth[FNR, j]; e = e < 0 ? -e : e; n++; one += e <= $j; two += e <= 2 * $j } }
     END { print n, one / n, two / n; exit !(n == 200 && two >= 0.85 * n && one <= 0.98 * n && one >= 0.5 * n) }' later.csv later.full.csv later.spread.csv
+
+# The work that a table's columns take grows as their number, not as its square: eight times as many took 60 times as long.
+wide() { awk -v n="$1" 'BEGIN { for (i = 0; i < 4; i++) for (j = 0; j < n; j++)
+    printf "%s%s", i ? i * j % 7 : "c" j, j < n - 1 ? "," : "\n" }'; }
+seconds() { # processor time of three runs; what is too wide for a note is refused after the work
+    local TIMEFORMAT=%U
+    { time for run in 1 2 3; do bpcn create "wide.mem" --like "$1" -q >.out 2>.err; rm -f wide.mem; done; } 2>&1
+}
+wide 8000 >wide8.csv
+wide 64000 >wide64.csv
+few=$(seconds wide8.csv) many=$(seconds wide64.csv)
+law "create --like is linear in columns (8000: $few s, 64000: $many s)" \
+    awk -v few="$few" -v many="$many" 'BEGIN { exit !(many < 24 * (few > 0.02 ? few : 0.02)) }'
+rm -f wide8.csv wide64.csv
