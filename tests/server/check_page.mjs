@@ -272,7 +272,7 @@ run("create", at("any.mem"), "--image", "28x28", "-q");
 run("write", at("any.mem"), fashion, "--rows", "0:40", "-q");
 for (const part of [pictures, names, phone, guarded, empty, vectors, columns]) try { await part(); } catch (e) { law(part.name + " does what it is told", false, e.message); }
 await browser.close();
-for (const s of servers) s.kill("SIGTERM");
+await Promise.all(servers.filter(s => s.exitCode === null).map(s => { const gone = ended(s); s.kill("SIGTERM"); return gone; }));
 fs.rmSync(place, { recursive: true });
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);
