@@ -50,6 +50,7 @@ export function recall() {
         if (!row) { show(null); continue; }
         const request = readRequest(row), { spread, ...score } = request;
         const [read, scores] = await Promise.all([ask("v1/read", { ...request, trace: true }), ask("v1/score", score)]);
+        if (again && !state.image) continue; // the cells have changed since; a picture follows the brush instead
         show({ row: read.rows[0], info: read.info[0], spread: read.spread && read.spread[0], trace: read.trace && read.trace[0], score: scores.info[0] });
         alertFor(null, "recall");
       } while (again);
