@@ -5,7 +5,7 @@ PAPER_BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard paper/baselines/*.c))
 # The search of GPCN in float, with the minimisers of that precision
 GPCN32 := $(BUILD)/paper/baselines/gpcn_real32.o
 PAPER := $(PAPER_BASELINES) $(GPCN32) $(patsubst %.c,$(BUILD)/%.o,$(wildcard paper/experiments/*.c)) \
-    $(BUILD)/paper/program/commit.o $(FORMATS) $(INSIDE)
+    $(FORMATS) $(INSIDE)
 
 $(BUILD)/paper/baselines/%: SEES = -Ipaper/baselines $(SRC)
 $(BUILD)/paper/experiments/%: SEES = -Ipaper/experiments -Ipaper/baselines -Iformats
@@ -17,13 +17,19 @@ $(BUILD)/paper/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
 $(GPCN32): $(BUILD)/paper/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam lbfgs)
 	$(JOIN) --keep-global-symbol='gpcn_search_f32' $@
 
-# The commit of the program, which goes into every result.
-$(BUILD)/paper/commit: FORCE
-	$(Q)mkdir -p $(@D); { git rev-parse --short=12 HEAD && \
-	    git status --porcelain -uno -- src include formats paper/baselines paper/experiments | grep -q . && echo +; } \
-	    2>/dev/null | tr -d '\n' > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/paper/program/commit.o: EXTRA = -DPROGRAM_COMMIT='"$(shell cat $(BUILD)/paper/commit)"'
-$(BUILD)/paper/program/commit.o: $(BUILD)/paper/commit
+# Every cell says by which commit and by which code it was computed: a digest of the sources that its numbers depend on.
+CODE_PROTOCOL := $(patsubst %,paper/experiments/%,method.c stream.c task.c scramble.h dataset.c tiny_order.c)
+CODE_LIBRARY := $(sort $(wildcard $(patsubst %,src/%/*.[ch],math model infer ops api)))
+digest = $(shell cat $(CODE_PROTOCOL) $(1) | sha256sum | cut -c1-12)
+$(BUILD)/paper/provenance.flags: FORCE
+	$(Q)mkdir -p $(@D); { echo "-DPROGRAM_COMMIT='\"$$(git rev-parse --short=12 HEAD 2>/dev/null)$$(git status --porcelain -uno -- src \
+	    include formats paper/baselines paper/experiments 2>/dev/null | grep -q . && echo +)\"'"; \
+	    echo "-DCODE_MEMORY='\"$(call digest,paper/baselines/memory.c $(CODE_LIBRARY))\"'"; \
+	    echo "-DCODE_GPCN='\"$(call digest,$(sort $(wildcard paper/baselines/gpcn*)) $(CODE_LIBRARY))\"'"; \
+	    echo "-DCODE_KEPT='\"$(call digest,$(patsubst %,paper/baselines/%.c,identity nearest mhn kept))\"'"; } | tr '\n' ' ' > $@.new; \
+	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(BUILD)/paper/experiments/provenance.o: EXTRA = $(shell cat $(BUILD)/paper/provenance.flags)
+$(BUILD)/paper/experiments/provenance.o: $(BUILD)/paper/provenance.flags
 .PHONY: FORCE
 
 .PHONY: paper
@@ -39,6 +45,14 @@ $(BUILD)/paper/program/main_mpi.o: | mpi-deps
 $(BUILD)/bpcn-paper-mpi: $(BUILD)/paper/program/main_mpi.o $(PAPER)
 	$(Q)mpicc $(LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
+# The report, from the cells and the plan of paper/results
+PYTHON ?= /usr/bin/python3
+.PHONY: paper-deps paper-report
+paper-deps:
+	$(Q)scripts/install-deps paper
+paper-report: paper | paper-deps ## tables, charts and the page of paper/results
+	$(Q)$(BUILD)/bpcn-paper reproduce all --tier paper --plan-only && OPENBLAS_NUM_THREADS=1 $(PYTHON) paper/report.py
+
 PAPER_TESTS := $(patsubst paper/tests/%.c,$(BUILD)/paper/tests/%,$(wildcard paper/tests/test_*.c))
 $(BUILD)/paper/tests/%.o: paper/tests/%.c | check-deps
 	$(COMPILE)
@@ -46,7 +60,6 @@ $(PAPER_TESTS): $(BUILD)/paper/tests/%: $(BUILD)/paper/tests/%.o $(PAPER)
 	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/paper/tests/test_baselines $(BUILD)/paper/tests/test_gpcn: $(BUILD)/paper/tests/baselines_support.o
 $(BUILD)/paper/tests/test_gpcn: $(BUILD)/tests/golden_files.o
-$(BUILD)/paper/tests/test_report $(BUILD)/paper/tests/test_counts: $(BUILD)/paper/tests/place_support.o
 
 # What rounding does to the paper's method: see the file
 PAPER_PRECISION := $(BUILD)/paper/tests/precision32 $(BUILD)/paper/tests/precision64
@@ -59,8 +72,8 @@ $(BUILD)/paper/tests/precision.f64.o: EXTRA = -DBPCN_REAL_BITS=64
 
 .PHONY: check-paper check-paper-programs
 check-paper-programs: paper paper-mpi $(PAPER_TESTS) $(PAPER_PRECISION)
-check-paper: check-paper-programs ## the laboratory's tests
-	$(Q)paper/tests/run $(BUILD) short
+check-paper: check-paper-programs | paper-deps ## the laboratory's tests
+	$(Q)PYTHON=$(PYTHON) paper/tests/run $(BUILD) short
 .PHONY: check-paper-long
-check-paper-long: check-paper-programs
-	$(Q)paper/tests/run $(BUILD) long
+check-paper-long: check-paper-programs | paper-deps
+	$(Q)PYTHON=$(PYTHON) paper/tests/run $(BUILD) long

@@ -33,31 +33,27 @@ int cell_load(const struct job_list *list, const struct cell *cell, struct recor
 {
     char key[KEY_ROOM];
     cell_key(cell, key, sizeof key);
-    return ledger_find(list->ledger, key, record);
+    return results_find(list->results, key, record);
 }
 
 int cell_save(const struct job_list *list, const struct cell *cell, const struct record *record,
               struct failure *failure)
 {
     char key[KEY_ROOM];
+    struct provenance here;
     cell_key(cell, key, sizeof key);
-    return ledger_add(list->ledger, key, record, failure);
+    provenance_here(&cell->spec, &here);
+    return results_add(list->results, key, record, &here, failure);
 }
 
-enum freshness cell_freshness(const struct job_list *list, const struct cell *cell, struct made *made)
+enum freshness cell_freshness(const struct job_list *list, const struct cell *cell)
 {
     char key[KEY_ROOM];
-    struct made found;
+    struct provenance found;
     cell_key(cell, key, sizeof key);
-    ledger_made(list->ledger, key, &found);
-    if (made != NULL)
-        *made = found;
-    enum freshness fresh =
-        freshness_of(&found, method_paths(&cell->spec), list->out, ledger_here(list->ledger)->commit, list->asked);
-    if (fresh != FRESH && ledger_find(list->ledger, key, NULL) &&
-        checked_same(list->checked, cell, list->ledger, list->out, list->asked) >= ENOUGH_CHECKED)
-        return VOUCHED;
-    return fresh;
+    if (results_provenance(list->results, key, &found) && strcmp(found.code, provenance_code(&cell->spec)) == 0)
+        return FRESH;
+    return rechecks_same(list->rechecks, cell, list->results) >= RECHECKS_ENOUGH ? VOUCHED : STALE;
 }
 
 /* What cells must share to be filled by one stream of writes. */
@@ -153,8 +149,7 @@ static int collect(const struct plan *p, struct job_list *list)
     size_t most = p->tables * PLAN_ROWS * PLAN_COLUMNS * p->seeds;
     list->cell = calloc(most ? most : 1, sizeof *list->cell);
     list->job = calloc(most ? most : 1, sizeof *list->job);
-    list->asked = calloc(1, sizeof *list->asked);
-    if (list->cell == NULL || list->job == NULL || list->asked == NULL)
+    if (list->cell == NULL || list->job == NULL)
         return -1;
     for (size_t k = 0; k < p->tables; k++)
         for (size_t r = 0; r < p->table[k].rows; r++)
@@ -193,7 +188,7 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
     snprintf(list->out, sizeof list->out, "%s", out);
     if (make_folder(list->out, failure) != 0)
         return -1;
-    if (ledger_open(list->out, &list->ledger, failure) != 0 || checked_open(list->out, &list->checked, failure) != 0) {
+    if (results_open(list->out, &list->results, failure) != 0 || rechecks_open(list->out, &list->rechecks, failure) != 0) {
         job_list_free(list);
         return -1;
     }
@@ -216,11 +211,10 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
 
 void job_list_free(struct job_list *list)
 {
-    ledger_free(list->ledger);
-    checked_free(list->checked);
+    results_free(list->results);
+    rechecks_free(list->rechecks);
     free(list->cell);
     free(list->job);
-    free(list->asked);
     *list = (struct job_list){0};
 }
 
@@ -242,7 +236,7 @@ static void announce(const struct job_list *list, const struct cell *cell, const
 static int is_there(const struct job_list *list, const struct cell *cell)
 {
     return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || figure_there(list, cell)) &&
-           (!list->again || cell_freshness(list, cell, NULL) <= VOUCHED);
+           (!list->again || cell_freshness(list, cell) <= VOUCHED);
 }
 
 static int run_recall(const struct cell *cell, struct stream *stream, struct record *record, struct failure *failure)
@@ -296,7 +290,7 @@ int job_run(const struct job_list *list, size_t number, struct failure *failure)
     struct dataset dataset;
     struct stream stream;
     size_t longest = 0;
-    if (ledger_read(list->ledger, failure) != 0)
+    if (results_read(list->results, failure) != 0)
         return -1;
     for (size_t i = 0; i < job->count; i++)
         if (!is_there(list, &cells[i]))

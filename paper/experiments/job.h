@@ -6,7 +6,7 @@
 #ifndef EXPERIMENTS_JOB_H
 #define EXPERIMENTS_JOB_H
 
-#include "checked.h"
+#include "rechecks.h"
 
 struct job {
     size_t first, count; /* its cells */
@@ -18,14 +18,13 @@ struct job_list {
     struct job *job;
     struct cell *cell; /* [cells], those of a job together, by rising length */
     char out[1024];    /* the folder of results */
-    struct ledger *ledger;
+    struct results *results;
+    struct rechecks *rechecks;
     const char *data_dir;
     int threads;  /* of the matrix products */
     int pictures; /* figures leave their pictures too */
     int verbose;  /* a line on stderr for every cell */
     int again;    /* cells that are not fresh are computed once more */
-    struct freshness_cache *asked;
-    struct checked *checked;
 };
 
 int job_list_create(const struct plan *plan, const char *out, const char *data_dir, struct job_list *list,
@@ -37,8 +36,8 @@ int cell_load(const struct job_list *list, const struct cell *cell, struct recor
 int cell_save(const struct job_list *list, const struct cell *cell, const struct record *record,
               struct failure *failure);
 
-/* How a cell was made, and whether it is still fresh; UNTOLD when it is not there. made may be NULL. */
-enum freshness cell_freshness(const struct job_list *list, const struct cell *cell, struct made *made);
+/* Whether a cell is what today's code gives; VOUCHED or STALE when it is not there. */
+enum freshness cell_freshness(const struct job_list *list, const struct cell *cell);
 
 /* Computes what is missing of a job. */
 int job_run(const struct job_list *list, size_t job, struct failure *failure);

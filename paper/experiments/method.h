@@ -29,7 +29,7 @@ struct method_spec {
     size_t forget_every; /* bayespcn: forget before every so many writes but the first; 0: never */
     double beta;         /* how much */
     int discount;        /* by bpcn_memory_discount instead of bpcn_memory_forget */
-    size_t rounds;       /* bayespcn, our minimiser: rounds after the answer to a noisy query (rounds.c); 0: none */
+    size_t rounds;       /* bayespcn, our minimiser: rounds after the answer to a noisy query; 0: none */
     size_t shards;       /* bayespcn: networks that share the rows out; 0 or 1: one */
     size_t shard_rows;   /* rows of each; 0: the width of layer 1 */
     bpcn_when_full when_full;
@@ -99,7 +99,7 @@ int method_read(struct method *method, bpcn_objective objective, const float *qu
                 size_t n, const size_t *images, const float *truth, float *out, struct read_report *report,
                 struct failure *failure);
 
-/* rounds.c: out [n x dim], our answers to noisy queries, after the rounds of the spec. */
+/* out [n x dim]: our answers to noisy queries, after the rounds of the spec. */
 bpcn_status read_rounds(struct method *method, const bpcn_read_info *info, size_t n, float *out);
 
 /* How many versions of itself the method could answer as, at least one, and which one does. */

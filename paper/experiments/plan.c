@@ -10,6 +10,15 @@ int is_recall(enum cell_kind kind)
     return kind == CELL_RECALL || kind == CELL_STREAM;
 }
 
+enum role row_role(const struct row *r)
+{
+    if (r->spec.kind != METHOD_BAYESPCN)
+        return ROLE_OPPONENT;
+    if (r->spec.minimizer == BPCN_ADAM)
+        return ROLE_PAPER;
+    return r->objective == BPCN_OBJECTIVE_PAPER ? ROLE_OBJECTIVE : ROLE_OURS;
+}
+
 /* ---- the list of them */
 
 static const struct {

@@ -56,7 +56,16 @@ struct table {
     struct row row[PLAN_ROWS];
 };
 
-/* Rows of the search that are computed in full in recall (best.h finds them). */
+/* Whose row it is. */
+enum role {
+    ROLE_OURS,      /* the memory as this library has it */
+    ROLE_OBJECTIVE, /* the memory, the paper's objective, our minimiser */
+    ROLE_PAPER,     /* the memory as the paper has it, its minimiser too */
+    ROLE_OPPONENT,
+};
+enum role row_role(const struct row *row);
+
+/* Rows of the search that are computed in full in recall (search.h finds them). */
 struct best_rows {
     size_t count;
     struct {

@@ -1,9 +1,8 @@
-/* From arguments to a report. */
+/* From arguments to cells. */
 #include "reproduce.h"
 
-#include "best.h"
-#include "counts.h"
-#include "results.h"
+#include "plan_csv.h"
+#include "search.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -31,23 +30,21 @@ const char *reproduce_usage(void)
            "  --shortest T          leave out sequences shorter than T\n"
            "  --longest T           and those longer than T\n"
            "  --limit-queries N     read back only N images per cell\n"
-           "  --pictures            put the pictures of all figures into the report; they show images of the\n"
-           "                        datasets, and those of Fashion-MNIST are in it anyway\n"
-           "  --report-only         compute nothing, write tables and report from the cells there are\n"
-           "  --stale               compute again the cells that are older than the code they depend on, or do\n"
-           "                        not say how old they are\n"
+           "  --pictures            compute the cells of figures whose pictures DIR/pictures lacks again\n"
+           "  --plan-only           compute nothing, write DIR/plan.csv\n"
+           "  --stale               compute again the cells that other code than today's computed\n"
            "  --check               compute some of the cells there are again, by one thread, say how far\n"
            "                        they moved, and write nothing; status 1 when one moved by more than\n"
            "                        rounding does\n"
-           "  --record              with --check: add what was found to DIR/checked.csv; cells older than the code\n"
-           "                        are vouched for by five or more of their kind that came out the same\n"
+           "  --record              with --check: add what was found to DIR/checked.csv; cells of other code are\n"
+           "                        vouched for by five or more of their kind that came out the same\n"
            "  --sample K            how many of them; default 5\n"
            "  --seed S              which of them; default 0\n"
            "  --verbose             a line on stderr for every cell; default on a terminal\n"
            "\n"
            "Every cell is a row of DIR/cells.csv when it is finished and never computed again: a run that\n"
-           "was stopped goes on where it was. At the end DIR holds NAME.csv, NAME.md,\n"
-           "pictures, and report.html, which covers every experiment of the tier that has cells.\n";
+           "was stopped goes on where it was. At the end DIR/plan.csv says which cell stands in which table,\n"
+           "and paper/report.py DIR writes tables, charts and a page from both.\n";
 }
 
 enum {
@@ -61,7 +58,7 @@ enum {
     OPT_LONGEST,
     OPT_LIMIT,
     OPT_PICTURES,
-    OPT_REPORT,
+    OPT_PLAN,
     OPT_ROWS,
     OPT_TASKS,
     OPT_STALE,
@@ -83,7 +80,7 @@ static const struct option options[] = {{"tier", required_argument, NULL, OPT_TI
                                         {"longest", required_argument, NULL, OPT_LONGEST},
                                         {"limit-queries", required_argument, NULL, OPT_LIMIT},
                                         {"pictures", no_argument, NULL, OPT_PICTURES},
-                                        {"report-only", no_argument, NULL, OPT_REPORT},
+                                        {"plan-only", no_argument, NULL, OPT_PLAN},
                                         {"rows", required_argument, NULL, OPT_ROWS},
                                         {"tasks", required_argument, NULL, OPT_TASKS},
                                         {"stale", no_argument, NULL, OPT_STALE},
@@ -145,8 +142,8 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
     case OPT_PICTURES:
         r->pictures = 1;
         return 0;
-    case OPT_REPORT:
-        r->report_only = 1;
+    case OPT_PLAN:
+        r->plan_only = 1;
         return 0;
     case OPT_ROWS:
         r->request.rows = text;
@@ -175,24 +172,10 @@ static int take_option(struct reproduction *r, int option, char *text, struct fa
     }
 }
 
-/* The command as it would be typed, without what only this machine knows. */
-static void note_command(struct reproduction *r, int argc, char **argv)
-{
-    size_t used = (size_t)snprintf(r->command, sizeof r->command, "bpcn-paper");
-    for (int i = 0; i < argc && used < sizeof r->command; i++) {
-        if (strcmp(argv[i], "--data-dir") == 0 || strcmp(argv[i], "--out") == 0) {
-            i++;
-            continue;
-        }
-        used += (size_t)snprintf(r->command + used, sizeof r->command - used, " %s", argv[i]);
-    }
-}
-
 int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure)
 {
     int option, status = 0;
     *r = (struct reproduction){.out = "paper/results", .processes = 1, .sample = 5, .verbose = isatty(STDERR_FILENO)};
-    note_command(r, argc, argv);
     optind = 1;
     while (status == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == OPT_HELP)
@@ -203,8 +186,8 @@ int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failur
         return failed(failure, "give the name of one experiment, or all; see bpcn-paper reproduce --help");
     if (status == 0)
         r->request.experiment = argv[optind];
-    if (status == 0 && r->check && (r->report_only || r->again || r->pictures))
-        return failed(failure, "--check writes nothing: give it without --report-only, --stale and --pictures");
+    if (status == 0 && r->check && (r->plan_only || r->again || r->pictures))
+        return failed(failure, "--check writes nothing: give it without --plan-only, --stale and --pictures");
     if (status == 0 && r->request.longest > 0 && r->request.shortest > r->request.longest)
         return failed(failure, "no sequence has at least %zu and at most %zu images: --shortest is above --longest",
                       r->request.shortest, r->request.longest);
@@ -234,7 +217,7 @@ static int find_best(struct reproduction *r, struct failure *failure)
     return status;
 }
 
-int reproduce_prepare(struct reproduction *r, const char *commit, struct failure *failure)
+int reproduce_prepare(struct reproduction *r, struct failure *failure)
 {
     if (find_best(r, failure) != 0 || plan_create(&r->request, &r->plan, failure) != 0)
         return -1;
@@ -242,7 +225,6 @@ int reproduce_prepare(struct reproduction *r, const char *commit, struct failure
         return -1;
     /* long runs are of several processes with a thread each, and more threads round sums in another order */
     r->list.threads = r->processes > 1 || r->check ? 1 : 0;
-    ledger_made_by(r->list.ledger, commit);
     r->list.again = r->again;
     r->list.pictures = r->pictures;
     r->list.verbose = r->verbose;
@@ -255,45 +237,20 @@ void reproduce_free(struct reproduction *r)
     plan_free(&r->plan);
 }
 
-/* NAME.csv and NAME.md of every experiment that was asked for. */
-static int write_tables(const struct reproduction *r, const struct plan *all, const struct provenance *p,
-                        struct failure *failure)
-{
-    const char *const *names = plan_experiments();
-    int status = 0;
-    for (size_t e = 0; status == 0 && names[e] != NULL; e++) {
-        int there = 0;
-        for (size_t k = 0; k < r->plan.tables; k++)
-            there |= strcmp(r->plan.table[k].experiment, names[e]) == 0;
-        if (!there)
-            continue;
-        status = write_csv(&r->list, all, names[e], p, failure);
-        if (status == 0)
-            status = write_markdown(&r->list, all, names[e], p, failure);
-    }
-    return status;
-}
-
-/* Tables and the report show all cells of the tier that there are, whichever of them were asked for this time. With
-   fewer queries than usual cells are others. */
+/* The report shows all cells of the tier that there are, whichever of them were asked for this time. With fewer
+   queries than usual cells are others. */
 int reproduce_finish(const struct reproduction *r, struct failure *failure)
 {
     struct plan_request request = r->request;
-    struct provenance p;
     struct plan all;
     request.experiment = "all";
     request.datasets = request.rows = request.tasks = NULL;
     request.shortest = request.longest = 0;
     if (request.seeds < plan_seeds(request.tier))
         request.seeds = 0;
-    provenance_fill(&p, r->command);
-    if (ledger_read(r->list.ledger, failure) != 0 || plan_create(&request, &all, failure) != 0)
+    if (results_read(r->list.results, failure) != 0 || plan_create(&request, &all, failure) != 0)
         return -1;
-    int status = write_tables(r, &all, &p, failure);
-    if (status == 0)
-        status = write_report(&r->list, &all, &p, r->pictures, failure);
-    if (status == 0 && request.tier == TIER_PAPER && request.limit == 0)
-        status = counts_readme(&r->list, &all, failure);
+    int status = plan_csv_write(&r->list, &all, failure);
     plan_free(&all);
     return status;
 }
@@ -303,6 +260,6 @@ void reproduce_tell(const struct reproduction *r, FILE *out)
     size_t there = 0;
     for (size_t i = 0; i < r->list.cells; i++)
         there += (size_t)cell_load(&r->list, &r->list.cell[i], NULL);
-    fprintf(out, "%zu of %zu cells are in %s/cells.csv; the report is %s/report.html\n", there, r->list.cells, r->out,
+    fprintf(out, "%zu of %zu cells are in %s/cells.csv; paper/report.py %s writes the report\n", there, r->list.cells, r->out,
             r->out);
 }

@@ -10,15 +10,14 @@ struct reproduction {
     struct plan_request request;
     const char *out, *data_dir;
     size_t processes;
-    int pictures; /* embed the figures' pictures, which show the datasets' images, in the report */
+    int pictures; /* compute figures again whose pictures are not there */
     int verbose;
-    int report_only;
+    int plan_only; /* compute nothing */
     int check;     /* compute a sample of the cells there are again and say how far they moved */
     int record;    /* and add that to checked.csv; else a check writes nothing */
-    int again;     /* cells that are not fresh are computed again */
+    int again;     /* cells that are stale are computed again */
     size_t sample; /* of the check */
     size_t seed;
-    char command[512];
     struct best_rows best; /* of the search, where the results have all of it */
     struct plan plan;
     struct job_list list;
@@ -30,14 +29,14 @@ const char *reproduce_usage(void);
 /* 0: go on; 1: help was wanted; -1: failed. argv[0] is "reproduce". */
 int reproduce_parse(int argc, char **argv, struct reproduction *r, struct failure *failure);
 
-/* Makes the list of jobs; free in any case. commit: of the program, see made.h. */
-int reproduce_prepare(struct reproduction *r, const char *commit, struct failure *failure);
+/* Makes the list of jobs; free in any case. */
+int reproduce_prepare(struct reproduction *r, struct failure *failure);
 void reproduce_free(struct reproduction *r);
 
-/* Writes CSV, Markdown, plots and the report from the cells that are there. */
+/* Writes OUT/plan.csv, which the report is made from. */
 int reproduce_finish(const struct reproduction *r, struct failure *failure);
 
-/* "12 of 40 cells are in results/cells.csv; the report is results/report.html": what is there now, in a line. */
+/* "12 of 40 cells are in results/cells.csv; ...": what is there now, in a line. */
 void reproduce_tell(const struct reproduction *r, FILE *out);
 
 #endif

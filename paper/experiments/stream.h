@@ -13,7 +13,7 @@ struct stream {
     const struct dataset *dataset;
     struct method method;
     double write_seconds; /* so far, forgetting included */
-    size_t learnt;        /* images that an offline network has learnt from, and the seconds that took (learning.c) */
+    size_t learnt;        /* images that an offline network has learnt from, and the seconds that took */
     double learn_seconds;
     int twice;             /* reads are timed once more with everything prepared: again_seconds, prepared_bytes */
     progress_fn *progress; /* or NULL */

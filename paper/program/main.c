@@ -1,6 +1,5 @@
 /* bpcn-paper: the laboratory's program. It measures methods on datasets and makes the paper's tables and figures. */
-#include "check.h"
-#include "commit.h"
+#include "rechecks.h"
 #include "program.h"
 #include "reproduce.h"
 
@@ -9,7 +8,7 @@
 
 static int compute(struct reproduction *r, struct failure *failure)
 {
-    int status = r->report_only ? 0 : jobs_run(&r->list, r->processes, failure);
+    int status = r->plan_only ? 0 : jobs_run(&r->list, r->processes, failure);
     if (status == 0)
         status = reproduce_finish(r, failure);
     if (status == 0)
@@ -28,9 +27,9 @@ static int paper_reproduce(int argc, char **argv)
         return 0;
     }
     if (status == 0)
-        status = reproduce_prepare(&r, program_commit(), &failure);
+        status = reproduce_prepare(&r, &failure);
     if (status == 0)
-        status = r.check ? check_cells(&r.list, r.sample, r.seed, r.record, stdout, &moved, &failure)
+        status = r.check ? recheck_cells(&r.list, r.sample, r.seed, r.record, stdout, &moved, &failure)
                          : compute(&r, &failure);
     if (status != 0)
         fprintf(stderr, "bpcn-paper reproduce: %s\n", failure.text);

@@ -1,10 +1,9 @@
 /*
  * bpcn-paper-mpi reproduce: the cells of an experiment on many machines. Rank 0 hands out jobs, one at a time, to whoever is
- * free, and writes the report; all ranks see the results folder through a shared file system.
+ * free; all ranks see the results folder through a shared file system.
  *
  *     mpirun -n 8 bpcn-paper-mpi reproduce recall --tier paper
  */
-#include "commit.h"
 #include "reproduce.h"
 
 #include <mpi.h>
@@ -61,7 +60,7 @@ static int share_cells(int argc, char **argv, int rank, int ranks, struct failur
     if (r.check)
         return failed(failure, "--check is an option of bpcn-paper reproduce only");
     r.processes = 2; /* several on one machine are likely: one thread each */
-    status = reproduce_prepare(&r, program_commit(), failure);
+    status = reproduce_prepare(&r, failure);
     MPI_Barrier(MPI_COMM_WORLD); /* nobody adds cells while somebody still counts them */
     if (rank > 0) {
         work(&r.list, status, failure);

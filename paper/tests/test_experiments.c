@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "paper_figures.h"
 #include "stream.h"
 
 #include <math.h>
@@ -199,7 +198,8 @@ static void identity_rows_are_the_papers_for_tiny_imagenet(void **state)
 
 static void mhn_rows_are_the_papers_for_cifar10_mask(void **state)
 {
-    static const size_t lengths[] = {16, 32, 64, 128};
+    static const size_t lengths[] = {16, 32, 64}; /* 128 takes longer than it teaches */
+    static const double papers[] = {0.3361, 0.3315, 0.3650};
     struct method_spec spec = method_spec_default();
     struct task task = task_of("mask0.75");
     struct dataset d;
@@ -211,12 +211,10 @@ static void mhn_rows_are_the_papers_for_cifar10_mask(void **state)
     spec.kind = METHOD_MHN;
     spec.rate = 0.005;
     assert_int_equal(stream_create(&s, &d, &spec, &failure), 0);
-    for (size_t c = 0; c < 3; c++) { /* the fourth takes longer than it teaches */
-        double value, deviation;
-        paper_figure("high-noise", "cifar10", "mask", "MHN", lengths[c], &value, &deviation);
+    for (size_t c = 0; c < 3; c++) {
         assert_int_equal(stream_advance(&s, lengths[c], &failure), 0);
         assert_int_equal(stream_measure(&s, &task, BPCN_OBJECTIVE_DEFAULT, 0, &record, &failure), 0);
-        assert_true(fabs(record_get(&record, "mse") - value) < 0.0001);
+        assert_true(fabs(record_get(&record, "mse") - papers[c]) < 0.0001);
     }
     stream_free(&s);
     dataset_free(&d);

@@ -1,5 +1,5 @@
 /*
- * The table of results, the plans, and how cells were made.
+ * The table of results, the plans, and how cells were computed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include "paper_figures.h"
+#include "plan_csv.h"
 #include "reproduce.h"
+#include "search.h"
 
 #include <math.h>
 #include <signal.h>
@@ -23,31 +24,41 @@
 /* ---- the table of results */
 
 /* A folder with an empty table; the path of the table goes into `path`. */
-static struct ledger *new_table(char *path, size_t room)
+static struct results *new_table(char *path, size_t room)
 {
     char folder[] = "/tmp/bpcn-test-XXXXXX";
-    struct ledger *l;
+    struct results *l;
     struct failure failure;
     assert_non_null(mkdtemp(folder));
-    assert_int_equal(ledger_open(folder, &l, &failure), 0);
+    assert_int_equal(results_open(folder, &l, &failure), 0);
     snprintf(path, room, "%s/cells.csv", folder);
     return l;
 }
 
-static void drop_table(struct ledger *l, char *path)
+static void drop_table(struct results *l, char *path)
 {
-    ledger_free(l);
+    results_free(l);
     unlink(path);
     *strrchr(path, '/') = '\0';
     assert_int_equal(rmdir(path), 0);
 }
 
-static void add(struct ledger *l, const char *key, double mse)
+/* As a program of that commit would. */
+static int add_as(struct results *l, const char *key, const struct record *record, const char *commit,
+                  struct failure *failure)
+{
+    struct provenance p;
+    provenance_here(&(struct method_spec){.kind = METHOD_MHN}, &p);
+    snprintf(p.commit, sizeof p.commit, "%s", commit);
+    return results_add(l, key, record, &p, failure);
+}
+
+static void add(struct results *l, const char *key, double mse)
 {
     struct record record = {0};
     struct failure failure;
     record_set(&record, "mse", mse);
-    assert_int_equal(ledger_add(l, key, &record, &failure), 0);
+    assert_int_equal(add_as(l, key, &record, "", &failure), 0);
 }
 
 static void append_text(const char *path, const char *text)
@@ -61,7 +72,7 @@ static void append_text(const char *path, const char *text)
 static void a_record_comes_back_from_the_table_as_it_was_added(void **state)
 {
     char path[64];
-    struct ledger *l = new_table(path, sizeof path);
+    struct results *l = new_table(path, sizeof path);
     struct record record = {0}, back;
     struct failure failure;
     (void)state;
@@ -70,18 +81,18 @@ static void a_record_comes_back_from_the_table_as_it_was_added(void **state)
     record_set(&record, "mse_max", INFINITY);
     record_set(&record, "noisy_identity", 1e-300);
     add(l, "b", 7);
-    assert_int_equal(ledger_add(l, "a", &record, &failure), 0);
+    assert_int_equal(add_as(l, "a", &record, "", &failure), 0);
     add(l, "b", 8); /* the last row of a key counts */
     for (int again = 0; again < 2; again++) {
-        assert_true(ledger_find(l, "a", &back));
+        assert_true(results_find(l, "a", &back));
         assert_int_equal(back.count, 3);
         assert_true(record_get(&back, "mse") == 1.0 / 3);
         assert_true(isinf(record_get(&back, "mse_max")));
         assert_true(record_get(&back, "noisy_identity") == 1e-300);
         assert_true(isnan(record_get(&back, "bytes")));
-        assert_true(ledger_find(l, "b", &back) && record_get(&back, "mse") == 8);
-        assert_false(ledger_find(l, "", NULL) || ledger_find(l, "aa", NULL) || ledger_find(l, "c", NULL));
-        assert_int_equal(ledger_read(l, &failure), 0);
+        assert_true(results_find(l, "b", &back) && record_get(&back, "mse") == 8);
+        assert_false(results_find(l, "", NULL) || results_find(l, "aa", NULL) || results_find(l, "c", NULL));
+        assert_int_equal(results_read(l, &failure), 0);
     }
     drop_table(l, path);
 }
@@ -89,25 +100,25 @@ static void a_record_comes_back_from_the_table_as_it_was_added(void **state)
 static void a_torn_last_row_is_none_and_the_next_takes_its_place(void **state)
 {
     char path[64];
-    struct ledger *l = new_table(path, sizeof path);
+    struct results *l = new_table(path, sizeof path);
     struct failure failure;
     (void)state;
     append_text(path, "cell,length,que"); /* killed in the heading */
-    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_int_equal(results_read(l, &failure), 0);
     add(l, "first", 1);
     append_text(path, "torn,16,4,0.5");
-    assert_int_equal(ledger_read(l, &failure), 0);
-    assert_true(ledger_find(l, "first", NULL));
-    assert_false(ledger_find(l, "torn", NULL));
+    assert_int_equal(results_read(l, &failure), 0);
+    assert_true(results_find(l, "first", NULL));
+    assert_false(results_find(l, "torn", NULL));
     add(l, "second", 2);
-    assert_int_equal(ledger_read(l, &failure), 0);
-    assert_true(ledger_find(l, "first", NULL) && ledger_find(l, "second", NULL));
-    assert_false(ledger_find(l, "torn", NULL));
+    assert_int_equal(results_read(l, &failure), 0);
+    assert_true(results_find(l, "first", NULL) && results_find(l, "second", NULL));
+    assert_false(results_find(l, "torn", NULL));
     drop_table(l, path);
 }
 
 /* Adds rows until it is killed or has added `rows`. */
-static void add_apart(struct ledger *l, int process, int rows)
+static void add_apart(struct results *l, int process, int rows)
 {
     for (int i = 0; i < rows; i++) {
         struct record record = {0};
@@ -115,7 +126,7 @@ static void add_apart(struct ledger *l, int process, int rows)
         char key[32];
         snprintf(key, sizeof key, "%d-%d", process, i);
         record_set(&record, "mse", process + 1.0 / (i + 1));
-        if (ledger_add(l, key, &record, &failure) != 0)
+        if (add_as(l, key, &record, "", &failure) != 0)
             _exit(1);
     }
     _exit(0);
@@ -125,7 +136,7 @@ static void processes_that_add_at_once_tear_no_rows_even_when_killed(void **stat
 {
     enum { PROCESSES = 4, ROWS = 25 };
     char path[64];
-    struct ledger *l = new_table(path, sizeof path);
+    struct results *l = new_table(path, sizeof path);
     struct failure failure;
     pid_t child[PROCESSES];
     (void)state;
@@ -143,13 +154,13 @@ static void processes_that_add_at_once_tear_no_rows_even_when_killed(void **stat
         assert_true(p == 0 || (WIFEXITED(result) && WEXITSTATUS(result) == 0));
     }
     add(l, "after", 1); /* takes away what the killed one may have left */
-    assert_int_equal(ledger_read(l, &failure), 0);
+    assert_int_equal(results_read(l, &failure), 0);
     for (int p = 1; p < PROCESSES; p++)
         for (int i = 0; i < ROWS; i++) {
             struct record record;
             char key[32];
             snprintf(key, sizeof key, "%d-%d", p, i);
-            assert_true(ledger_find(l, key, &record) && record_get(&record, "mse") == p + 1.0 / (i + 1));
+            assert_true(results_find(l, key, &record) && record_get(&record, "mse") == p + 1.0 / (i + 1));
         }
     drop_table(l, path);
 }
@@ -157,64 +168,33 @@ static void processes_that_add_at_once_tear_no_rows_even_when_killed(void **stat
 static void a_table_that_is_none_of_ours_is_refused_with_a_sentence(void **state)
 {
     char path[64];
-    struct ledger *l = new_table(path, sizeof path);
+    struct results *l = new_table(path, sizeof path);
     struct record record = {0};
     struct failure failure;
     (void)state;
     record_set(&record, "worst", 1);
-    assert_int_equal(ledger_add(l, "a", &record, &failure), -1); /* there is no such column */
+    assert_int_equal(add_as(l, "a", &record, "", &failure), -1); /* there is no such column */
     assert_non_null(strstr(failure.text, "column"));
     assert_int_equal(access(path, F_OK), -1);
     add(l, "a", 1);
     append_text(path, "b,1,2\n");
-    assert_int_equal(ledger_read(l, &failure), -1);
+    assert_int_equal(results_read(l, &failure), -1);
     assert_non_null(strstr(failure.text, "line 3"));
     unlink(path);
     append_text(path, "x,y\n1,2\n");
-    assert_int_equal(ledger_read(l, &failure), -1);
+    assert_int_equal(results_read(l, &failure), -1);
     assert_non_null(strstr(failure.text, "columns"));
     drop_table(l, path);
 }
 
-/* ---- the paper's figures and the plans */
+/* ---- the plans */
 
-static void the_papers_figures_are_where_they_should_be(void **state)
+static size_t row_called(const struct table *t, const char *label)
 {
-    double value, deviation;
-    (void)state;
-    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 1024, &value, &deviation), 0);
-    assert_true(value == 0.0337 && deviation == 0.0007);
-    assert_int_equal(paper_figure("depth", "tiny-imagenet", "white", "BayesPCN L4", 1024, &value, &deviation), 0);
-    assert_true(value == 12.4499);
-    assert_int_equal(paper_figure("high-noise", "cifar10", "mask", "MHN", 16, &value, &deviation), 0);
-    assert_true(value == 0.3361);
-    assert_int_equal(paper_figure("sigma", "cifar10", "mask", "5.0 0.005", 1024, &value, &deviation), 0);
-    assert_true(value == 6.8712 && isnan(deviation));
-    assert_int_equal(paper_figure("recall", "cifar10", "white", "BayesPCN", 100, &value, &deviation), -1);
-}
-
-/* Every row that names a figure of the paper finds one at every length of the paper's tier. */
-static void every_row_of_the_plan_finds_its_figure(void **state)
-{
-    struct plan_request request = {.experiment = "all", .tier = TIER_PAPER};
-    struct plan plan;
-    struct failure failure;
-    size_t found = 0;
-    (void)state;
-    assert_int_equal(plan_create(&request, &plan, &failure), 0);
-    for (size_t k = 0; k < plan.tables; k++)
-        for (size_t r = 0; r < plan.table[k].rows; r++)
-            for (size_t c = 0; plan.table[k].row[r].paper_row[0] != '\0' && c < plan.table[k].columns; c++) {
-                static const char *const words[] = {"white", "drop", "mask"};
-                const struct table *t = &plan.table[k];
-                double value, deviation;
-                assert_int_equal(paper_figure(t->row[r].paper_table, t->dataset, words[t->task.kind],
-                                              t->row[r].paper_row, t->lengths[c], &value, &deviation),
-                                 0);
-                found++;
-            }
-    assert_true(found > 500);
-    plan_free(&plan);
+    size_t row = 0;
+    while (strcmp(t->row[row].label, label) != 0)
+        row++;
+    return row;
 }
 
 static void cells_that_differ_have_different_keys(void **state)
@@ -374,49 +354,121 @@ static void an_unknown_experiment_is_refused_with_a_sentence(void **state)
     assert_int_equal(plan_create(&request, &plan, &failure), -1);
 }
 
-static size_t row_called(const struct table *t, const char *label)
+/* ---- the search */
+
+static void the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already(void **state)
 {
-    size_t row = 0;
-    while (strcmp(t->row[row].label, label) != 0)
-        row++;
-    return row;
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER};
+    struct best_rows best = {0};
+    struct plan plan, search;
+    struct failure failure;
+    struct cell cell;
+    (void)state;
+    assert_int_equal(plan_create(&(struct plan_request){.experiment = "search", .tier = TIER_PAPER}, &search, &failure),
+                     0);
+    static const char *const labels[] = {"512x3 relu, N = 4, as the paper does it", "1024x3 gelu, N = 1"};
+    for (size_t k = 0; k < 2; k++) {
+        snprintf(best.item[k].dataset, sizeof best.item[k].dataset, "cifar10");
+        best.item[best.count++].row = search.table[0].row[row_called(&search.table[0], labels[k])];
+    }
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    size_t before = plan.table[0].rows;
+    plan_free(&plan);
+    request.best = &best;
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(plan.table[0].rows, before + 1); /* the second is the row bayespcn */
+    assert_int_equal(plan.table[3].rows, before);     /* Tiny ImageNet has had no search */
+    assert_string_equal(plan.table[3].dataset, "tiny-imagenet");
+    size_t row = row_called(&plan.table[0], "best of search: 512x3 relu, N = 4, as the paper does it");
+    assert_true(plan_cell(&plan, &plan.table[0], row, 3, 2, &cell)); /* in full: every length and seed */
+    assert_int_equal(cell.objective, BPCN_OBJECTIVE_PAPER);
+    assert_int_equal(cell.spec.minimizer, BPCN_ADAM);
+    plan_free(&plan);
+    plan_free(&search);
 }
 
-/* ---- how cells were made */
-
-static void cells_say_how_they_were_made_and_older_ones_nothing(void **state)
+/* Ours at 0.01, but for a row that is best at 128 images and another that is best at 512 by more; dropout so small that
+   the paper's digits show none of it counts for nothing. */
+static void the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell(void **state)
 {
-    char path[64], line[256];
-    struct ledger *l = new_table(path, sizeof path);
-    struct record record;
-    struct made made;
+    struct plan_request request = {.experiment = "search", .tier = TIER_PAPER, .datasets = "cifar10"};
+    char folder[] = "/tmp/bpcn-test-XXXXXX", path[64];
+    struct plan plan;
+    struct job_list list;
+    struct failure failure;
+    struct best_rows best;
+    struct cell cell;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
+    const struct table *first = &plan.table[0];
+    size_t early = row_called(first, "256x3 relu, N = 4"), late = row_called(first, "512x3 gelu, N = 1"),
+           tiny = row_called(first, "1024x3 relu, N = 1");
+    for (size_t k = 0; k < plan.tables; k++)
+        for (size_t r = 0; r < first->rows; r++)
+            for (size_t c = 0; row_role(&first->row[r]) == ROLE_OURS && c < 2; c++) {
+                struct record record = {0};
+                double error = r == (c == 0 ? early : late) ? 0.005 - 0.001 * (double)c : 0.01;
+                record_set(&record, "mse", k != 1 ? error : r == tiny ? 1e-9 : 4e-5);
+                if (k == 2 && r == early && c == 1) { /* not yet there */
+                    best = search_best_rows(&list, &plan);
+                    assert_int_equal(best.count, 0);
+                }
+                assert_true(plan_cell(&plan, &plan.table[k], r, c, 0, &cell));
+                assert_int_equal(cell_save(&list, &cell, &record, &failure), 0);
+            }
+    best = search_best_rows(&list, &plan);
+    assert_int_equal(best.count, 1); /* of ours alone: the paper's method has no cell */
+    assert_string_equal(best.item[0].row.label, "512x3 gelu, N = 1");
+    job_list_free(&list);
+    plan_free(&plan);
+    snprintf(path, sizeof path, "%s/cells.csv", folder);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* ---- how cells were computed */
+
+static void cells_say_how_they_were_computed_and_older_ones_less(void **state)
+{
+    char path[64], old[96];
+    struct results *l = new_table(path, sizeof path);
+    struct record record = {0};
+    struct provenance made;
     struct failure failure;
     (void)state;
-    add(l, "untold", 1);
-    ledger_made_by(l, "0123456789ab");
-    add(l, "told", 2);
-    struct stat about;
-    assert_int_equal(stat(path, &about), 0);
-    FILE *file = fopen(path, "r+"); /* a row as older tables have them: nothing behind the numbers */
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    fputs("old", file);
-    for (size_t k = 0; k < 84; k++) /* as many as ledger.c has */
-        fputc(',', file);
-    fputs("\n", file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(ledger_read(l, &failure), 0);
-    assert_true(ledger_made(l, "told", &made));
+    record_set(&record, "mse", 2);
+    assert_int_equal(add_as(l, "told", &record, "0123456789ab", &failure), 0);
+    memset(old, ',', 84); /* as many as results_csv.c has columns for numbers */
+    old[84] = '\0';
+    append_text(path, "untold");
+    append_text(path, old);
+    append_text(path, "\nolder");
+    append_text(path, old);
+    append_text(path, ",fedcba,avx2,2026-11-16,AMD\n"); /* before there was a column for the code */
+    assert_int_equal(results_read(l, &failure), 0);
+    assert_true(results_provenance(l, "told", &made));
     assert_string_equal(made.commit, "0123456789ab");
-    snprintf(line, sizeof line, "%s", made.kernels);
-    assert_true(strcmp(line, "portable") == 0 || strcmp(line, "avx2") == 0 || strcmp(line, "avx512") == 0);
+    assert_true(strcmp(made.kernels, "portable") == 0 || strncmp(made.kernels, "avx", 3) == 0);
     assert_int_equal(strlen(made.date), 10);
+    assert_int_equal(strlen(made.code), 12);
     assert_true(made.cpu[0] != '\0');
-    assert_true(ledger_find(l, "told", &record) && record_get(&record, "mse") == 2 && record.count == 1);
-    assert_true(ledger_made(l, "untold", &made) && made.commit[0] == '\0');
-    assert_true(ledger_made(l, "old", &made) && made.commit[0] == '\0');
-    assert_false(ledger_made(l, "none", &made));
+    assert_true(results_find(l, "told", &record) && record_get(&record, "mse") == 2 && record.count == 1);
+    assert_true(results_provenance(l, "untold", &made) && made.commit[0] == '\0' && made.code[0] == '\0');
+    assert_true(results_provenance(l, "older", &made) && strcmp(made.commit, "fedcba") == 0 && made.code[0] == '\0');
+    assert_false(results_provenance(l, "none", &made));
     drop_table(l, path);
+}
+
+static void what_a_method_depends_on_has_a_digest_of_its_own(void **state)
+{
+    struct method_spec memory = {.kind = METHOD_BAYESPCN}, gpcn = {.kind = METHOD_GPCN_ONLINE}, mhn = {.kind = METHOD_MHN};
+    (void)state;
+    assert_string_not_equal(provenance_code(&memory), provenance_code(&gpcn));
+    assert_string_not_equal(provenance_code(&memory), provenance_code(&mhn));
+    assert_string_not_equal(provenance_code(&gpcn), provenance_code(&mhn));
+    assert_string_equal(provenance_code(&mhn), provenance_code(&(struct method_spec){.kind = METHOD_NEAREST}));
 }
 
 /* At the paper's sizes the paper's objective reads some of the images back, for every seed; GPCN offline some, for the
@@ -495,18 +547,56 @@ static void a_check_has_a_thread_for_each_cell_as_runs_of_several_processes_have
         snprintf(option, sizeof option, "%s", cases[k].option);
         snprintf(value, sizeof value, "%s", cases[k].value != NULL ? cases[k].value : "");
         assert_int_equal(reproduce_parse(cases[k].value != NULL ? 6 : 5, arguments, &r, &failure), 0);
-        assert_int_equal(reproduce_prepare(&r, "", &failure), 0);
+        assert_int_equal(reproduce_prepare(&r, &failure), 0);
         assert_int_equal(r.list.threads, cases[k].threads);
         reproduce_free(&r);
     }
     rmdir(folder);
 }
 
+static void the_plan_as_a_table_names_every_cell_of_the_plan(void **state)
+{
+    char folder[] = "/tmp/bpcn-test-XXXXXX", path[64], line[4096];
+    struct plan_request request = {.experiment = "recall", .tier = TIER_PAPER, .datasets = "cifar10", .seeds = 1};
+    struct plan plan;
+    struct job_list list;
+    struct failure failure;
+    size_t lines = 0, found = 0;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(plan_create(&request, &plan, &failure), 0);
+    assert_int_equal(job_list_create(&plan, folder, NULL, &list, &failure), 0);
+    assert_int_equal(plan_csv_write(&list, &plan, &failure), 0);
+    char(*keys)[KEY_ROOM] = planned_keys(&list);
+    snprintf(path, sizeof path, "%s/plan.csv", folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        char key[KEY_ROOM], *seed = strstr(line, "-s{seed}-T");
+        lines++;
+        if (seed == NULL)
+            continue;
+        char *start = seed;
+        while (start[-1] != ',')
+            start--;
+        snprintf(key, sizeof key, "%.*s-s0%.*s", (int)(seed - start), start, (int)strcspn(seed + 8, ","), seed + 8);
+        found += bsearch(key, keys, list.cells, sizeof *keys, by_text) != NULL;
+    }
+    fclose(file);
+    assert_int_equal(lines - 1, 4 * (plan.table[0].rows + plan.table[1].rows + plan.table[2].rows));
+    assert_true(found >= list.cells && found < lines - 1); /* some places stay empty, some show the same cell */
+    free(keys);
+    job_list_free(&list);
+    plan_free(&plan);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* Cells of plans that are no more are nobody's. */
 static void every_committed_cell_is_planned(void **state)
 {
     char program[] = "reproduce", all[] = "all", tier[] = "--tier", paper[] = "paper", out[] = "--out",
-         folder[] = "paper/results", only[] = "--report-only";
+         folder[] = "paper/results", only[] = "--plan-only";
     char *arguments[] = {program, all, tier, paper, out, folder, only};
     struct reproduction r;
     struct failure failure;
@@ -517,7 +607,7 @@ static void every_committed_cell_is_planned(void **state)
     if (file == NULL)
         skip(); /* not in the tree */
     assert_int_equal(reproduce_parse(7, arguments, &r, &failure), 0);
-    assert_int_equal(reproduce_prepare(&r, "", &failure), 0);
+    assert_int_equal(reproduce_prepare(&r, &failure), 0);
     char(*keys)[KEY_ROOM] = planned_keys(&r.list);
     assert_non_null(fgets(line, sizeof line, file));
     while (fgets(line, sizeof line, file) != NULL) {
@@ -540,14 +630,16 @@ int main(void)
         cmocka_unit_test(a_torn_last_row_is_none_and_the_next_takes_its_place),
         cmocka_unit_test(processes_that_add_at_once_tear_no_rows_even_when_killed),
         cmocka_unit_test(a_table_that_is_none_of_ours_is_refused_with_a_sentence),
-        cmocka_unit_test(the_papers_figures_are_where_they_should_be),
-        cmocka_unit_test(every_row_of_the_plan_finds_its_figure),
         cmocka_unit_test(cells_that_differ_have_different_keys),
         cmocka_unit_test(shards_are_planned_from_many_to_one),
         cmocka_unit_test(every_figure_of_the_paper_has_its_plan),
         cmocka_unit_test(shared_cells_are_listed_once),
         cmocka_unit_test(an_unknown_experiment_is_refused_with_a_sentence),
-        cmocka_unit_test(cells_say_how_they_were_made_and_older_ones_nothing),
+        cmocka_unit_test(cells_say_how_they_were_computed_and_older_ones_less),
+        cmocka_unit_test(what_a_method_depends_on_has_a_digest_of_its_own),
+        cmocka_unit_test(the_best_of_the_search_is_a_row_of_recall_unless_it_is_one_already),
+        cmocka_unit_test(the_best_of_the_search_has_the_least_mean_logarithm_and_needs_every_cell),
+        cmocka_unit_test(the_plan_as_a_table_names_every_cell_of_the_plan),
         cmocka_unit_test(slow_rows_are_cut_down_and_no_others),
         cmocka_unit_test(a_check_has_a_thread_for_each_cell_as_runs_of_several_processes_have),
         cmocka_unit_test(every_committed_cell_is_planned),
