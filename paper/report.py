@@ -563,44 +563,34 @@ def search_page(results, page):
             page.table(["images written", *map(str, tables[0].lengths), "both"], rows)
 
 
-def forgetting_of(results, table, role):
-    """What the paper says of forgetting, of the rows of one role by rising strength; None unless all are there."""
-    rows = [r for r in table.rows if r.role == role]
-    length = table.lengths[0]
-    ages = [[figure_of(results, table, r, length, f"age_{a}") for a in range(AGES)] for r in rows]
-    n = SimpleNamespace(rows=rows, there=sum(not math.isnan(a[-1].mean) for a in ages))
-    if n.there < len(rows):
-        return n
-    means = [[f.mean for f in a] for a in ages]
-    n.flat = [max(m) / min(m) for r, m in zip(rows, means) if r.spec.beta == 0][0]
-    n.newer = sum(m[-1] < m[0] for r, m in zip(rows, means) if r.spec.beta > 0)
-    n.rises = [i for i in range(1, len(rows)) if means[i - 1][-1] <= means[i][-1]]
-    n.rise = ages[n.rises[0]][-1] if n.rises else None
-    n.best = min(rows, key=lambda r: figure_of(results, table, r, length).mean)
-    return n
-
-
 def forget_page(results, page):
     page.heading(2, "What the paper says of it")
     page.text("The paper: without forgetting all ages are recalled alike; with it the newer are recalled better; the "
               "stronger it is, the lower the error of the latest group, for all tasks and all strengths; and some of it "
               "improves the whole. Measured, by means over the seeds:")
-    rows = []
+    lines = []
     for t in results.of("forget"):
         for role, name in (("paper", "as the paper does it"), ("ours", "ours")):
-            n = forgetting_of(results, t, role)
-            if n.there < len(n.rows):
-                rows.append([t.title, name, f"not all computed: {n.there} of {len(n.rows)} rows", "", "", ""])
+            rows = [r for r in t.rows if r.role == role]  # by rising strength, the first without forgetting
+            ages = [[figure_of(results, t, r, t.lengths[0], f"age_{a}") for a in range(AGES)] for r in rows]
+            means = [[f.mean for f in a] for a in ages]
+            there = sum(not math.isnan(m[-1]) for m in means)
+            if there < len(rows):
+                lines.append([t.title, name, f"not all computed: {there} of {len(rows)} rows", "", "", ""])
                 continue
+            newer = sum(m[-1] < m[0] for m in means[1:])
+            rises = [i for i in range(1, len(rows)) if means[i - 1][-1] <= means[i][-1]]
             falls = "at every step"
-            if n.rises:
-                deviation = "" if math.isnan(n.rise.deviation) else f" ± {n.rise.deviation:.5f}"
-                falls = (f"not at {len(n.rises)} of {len(n.rows) - 1} steps, first to beta {n.rows[n.rises[0]].spec.beta:g} "
-                         f"({n.rise.mean:.5f}{deviation})")
-            rows.append([t.title, name, f"{n.flat:.2f}", f"{n.newer} of {len(n.rows) - 1} strengths", falls,
-                         f"beta {n.best.spec.beta:g}"])
+            if rises:
+                latest = ages[rises[0]][-1]
+                deviation = "" if math.isnan(latest.deviation) else f" ± {latest.deviation:.5f}"
+                falls = (f"not at {len(rises)} of {len(rows) - 1} steps, first to beta {rows[rises[0]].spec.beta:g} "
+                         f"({latest.mean:.5f}{deviation})")
+            best = min(rows, key=lambda r: figure_of(results, t, r, t.lengths[0]).mean)  # noqa: B023
+            lines.append([t.title, name, f"{max(means[0]) / min(means[0]):.2f}", f"{newer} of {len(rows) - 1} strengths",
+                          falls, f"beta {best.spec.beta:g}"])
     page.table(["task", "method", "beta 0: worst group over best", "latest better than oldest",
-                "the latest group's error falls with beta", "least error of all"], rows)
+                "the latest group's error falls with beta", "least error of all"], lines)
 
 
 def shards_page(results, page):
