@@ -157,19 +157,13 @@ $(BUILD)/completions/bpcn.bash: $(BUILD)/bpcn
 $(BUILD)/completions/_bpcn: $(BUILD)/bpcn
 	$(Q)mkdir -p $(@D) && $(BUILD)/bpcn help --zsh > $@
 
-# ---- tests: cmocka programs that need nothing special, and those that do
-SUPPORT := $(BUILD)/tests/support.o $(BUILD)/tests/naive.o
-STORE_SUPPORT := $(patsubst %,$(BUILD)/tests/store_%.o,common image seam session)
+# ---- tests: each tests/*.c with a main is a program, which takes what it needs of the others
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(shell grep -l '^int main' tests/*.c))
+TEST_SUPPORT := $(BUILD)/tests/libsupport.a
 EVERYTHING := $(FORMATS) $(INSIDE)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
-UNIT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner search kink energy mixture inference familiarity update write holes typicality views tables read cache cache_writes forget delete shards shards_read shards_mixture index index_memory numerics \
-          parts bad_input formats_arrays formats_schema formats_tables formats_pictures formats_hostile)
-UNIT += $(BUILD)/tests/test_forest $(BUILD)/tests/test_table $(BUILD)/tests/test_small_stack
-STORE := $(patsubst %,$(BUILD)/tests/%,test_store test_store_found test_store_notes test_store_place test_names test_seal test_sizes store_corrupt store_cost store_damage store_errors store_kill store_processes \
-           store_torn store_seeds)
-WRAPPED := $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom
 REPLAY := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
-TESTS := $(UNIT) $(STORE) $(WRAPPED) $(REPLAY) $(BUILD)/tests/golden
+TESTS := $(TEST_PROGRAMS) $(REPLAY)
 
 .PHONY: check-deps
 check-deps:
@@ -180,15 +174,14 @@ IN_FLOAT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner)
 $(IN_FLOAT:%=%.o): EXTRA = -DBPCN_REAL_BITS=32
 $(BUILD)/tests/%.o: tests/%.c | check-deps
 	$(COMPILE)
-$(filter-out $(IN_FLOAT),$(UNIT)): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(EVERYTHING)
+$(TEST_SUPPORT): $(patsubst %.c,$(BUILD)/%.o,$(shell grep -L '^int main' tests/*.c))
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+# IN_FLOAT test the insides in single precision; WRAP lets a test refuse allocations.
+$(filter-out $(IN_FLOAT),$(TEST_PROGRAMS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(EVERYTHING)
+	$(LINK) $(WRAP) $^ $(TEST_LIBS)
+$(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(INSIDE32)
 	$(LINK) $^ $(TEST_LIBS)
-$(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(INSIDE32)
-	$(LINK) $^ $(TEST_LIBS)
-$(filter $(BUILD)/tests/test_formats_%,$(UNIT)): $(BUILD)/tests/formats_support.o
-$(BUILD)/tests/test_kernels $(BUILD)/tests/test_products: $(BUILD)/tests/kernels_support.o
-$(filter $(BUILD)/tests/test_shards%,$(UNIT)): $(BUILD)/tests/shards_support.o
-$(BUILD)/tests/test_table: $(BUILD)/tests/store_common.o
-$(BUILD)/tests/test_cache $(BUILD)/tests/test_cache_writes: $(patsubst %,$(BUILD)/tests/%_common.o,cache store)
+$(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom: WRAP := -Wl,--wrap=aligned_alloc,--wrap=free
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
@@ -198,15 +191,6 @@ $(BUILD)/tests/test_kernels: $(TEST_SETS)
 $(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
 	$(COMPILE_SET)
 endif
-$(STORE): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(STORE_SUPPORT) $(INSIDE)
-	$(LINK) $^ $(TEST_LIBS)
-$(BUILD)/tests/store_corrupt: $(patsubst %,$(BUILD)/tests/corrupt_%.o,common more network)
-$(BUILD)/tests/golden: $(BUILD)/tests/golden.o $(BUILD)/tests/golden_case.o $(BUILD)/tests/golden_files.o $(SUPPORT) $(EVERYTHING)
-	$(LINK) $^ $(TEST_LIBS)
-$(BUILD)/tests/test_alloc: $(BUILD)/tests/test_alloc.o $(SUPPORT) $(INSIDE)
-	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
-$(BUILD)/tests/store_oom: $(BUILD)/tests/store_oom.o $(STORE_SUPPORT) $(INSIDE)
-	$(LINK) -Wl,--wrap=aligned_alloc,--wrap=free $^ $(TEST_LIBS)
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS) $(STATIC)
 	$(LINK) $^ $(PICTURE_LIBS) $(BLAS_LIBS)
 # The parser of bodies, and what it says its refusals with
@@ -214,7 +198,7 @@ BODY := $(patsubst %,$(BUILD)/%.o,server/body server/http_parse server/http_erro
 $(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
 $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
-$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(STORE_SUPPORT) $(INSIDE)
+$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(TEST_SUPPORT) $(INSIDE)
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check check-programs every-dep
@@ -297,7 +281,7 @@ $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS) $(STATI
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(BLAS_LIBS)
 $(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
-$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(STORE_SUPPORT) $(INSIDE)
+$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(TEST_SUPPORT) $(INSIDE)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
 # ---- many machines: the commands on a folder of memory files, under MPI

@@ -64,7 +64,7 @@ void make_good(unsigned long session, int holes)
     REQUIRE(header_decode(good, good_bytes, good_bytes, &header) == BPCN_OK);
 }
 
-bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum)
+bpcn_status load_image(unsigned char *bytes, size_t n, uint32_t *sum)
 {
     struct image image = {bytes, n, n};
     struct file_ops ops = image_ops(&image);
@@ -155,7 +155,7 @@ static char seen[256][512];
 void refuse(bpcn_status expected, const char *words)
 {
     uint32_t sum;
-    bpcn_status status = load(file, file_bytes, &sum);
+    bpcn_status status = load_image(file, file_bytes, &sum);
     if (status != expected || strstr(bpcn_error(), words) == NULL) {
         fprintf(stderr, "wanted %s with \"%s\", got %s: %s\n", bpcn_status_name(expected), words,
                 bpcn_status_name(status), bpcn_error());
@@ -197,5 +197,5 @@ void refuse_bytes(size_t at, const void *bytes, size_t n, const char *words)
     start();
     memcpy(file + at, bytes, n);
     repair();
-    REQUIRE(load(file, file_bytes, &sum) == BPCN_CORRUPT && strstr(bpcn_error(), words) != NULL);
+    REQUIRE(load_image(file, file_bytes, &sum) == BPCN_CORRUPT && strstr(bpcn_error(), words) != NULL);
 }

@@ -24,7 +24,7 @@ extern unsigned char sealed[SEALS * SEAL_BYTES]; /* the seals of the file, had i
 void make_good(unsigned long session, int holes);
 
 /* Loads a file of these bytes. *sum is the state's when that succeeds. */
-bpcn_status load(unsigned char *bytes, size_t n, uint32_t *sum);
+bpcn_status load_image(unsigned char *bytes, size_t n, uint32_t *sum);
 
 /* Where section number i begins, and its payload. */
 size_t section_at(uint64_t index, size_t *payload);

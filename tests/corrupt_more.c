@@ -155,7 +155,7 @@ static void try_shard_records(void)
     uint32_t sum = 0;
     put64(file + last, in_shard(1) | begins); /* not what was lived, but what can be: shards are recycled */
     repair();
-    REQUIRE(load(file, file_bytes, &sum) == BPCN_OK && sum != sums[STEPS]);
+    REQUIRE(load_image(file, file_bytes, &sum) == BPCN_OK && sum != sums[STEPS]);
     put32(file + 428, BPCN_BLUR);
     repair();
     refuse(BPCN_CORRUPT, "its shard has begun before");

@@ -171,7 +171,7 @@ static void try_seals(void)
     start();
     memcpy(file + newer, good + older, SEAL_BYTES); /* each in the other's place */
     memcpy(file + older, good + newer, SEAL_BYTES);
-    REQUIRE(load(file, file_bytes, &sum) == BPCN_CORRUPT);
+    REQUIRE(load_image(file, file_bytes, &sum) == BPCN_CORRUPT);
     start();
     file[newer] ^= 1; /* of which a crash would have left the log whole */
     memset(file + record_at[STEPS - 1] + 50, 0, 60);

@@ -29,7 +29,7 @@ static unsigned long try_truncations(size_t every, int closed)
     unsigned long tried = 0;
     uint32_t sum = 0;
     for (size_t n = 0; n < good_bytes; n += every, tried++) {
-        bpcn_status status = load(good, n, &sum);
+        bpcn_status status = load_image(good, n, &sum);
         if (n < log_start || closed)
             REQUIRE(is_refusal(status));
         else
@@ -45,7 +45,7 @@ static unsigned long try_bits(size_t every)
     uint32_t sum = 0;
     for (size_t bit = 0; bit < 8 * good_bytes; bit += every, tried++) {
         good[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        bpcn_status status = load(good, good_bytes, &sum);
+        bpcn_status status = load_image(good, good_bytes, &sum);
         good[bit / 8] ^= (unsigned char)(1u << bit % 8);
         if (bit / 8 >= HEADER_BYTES && bit / 8 < SECTIONS_AT)
             REQUIRE(status == BPCN_OK && sum == sums[STEPS]);
