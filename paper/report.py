@@ -745,6 +745,14 @@ def group_of(table, row):
     return row.paper[1] or "the memory"
 
 
+def colour_of(table, row):
+    """A colour by whose the row is; None: by its number, where all are ours or two of everything."""
+    if row.role == "opponent":
+        return METHOD_COLOURS[f"mhn {row.spec.metric}" if row.method == "mhn" else row.method]
+    by_number = table.experiment == "search" or (table.experiment == "scaling" and row.role == "ours")
+    return None if by_number else ROLE_COLOURS[row.role]
+
+
 def by_length(results, table):
     """A line for every row by length, with the paper's, once for all rows beside the same figure."""
     papers = set()
@@ -753,10 +761,8 @@ def by_length(results, table):
         figures = [figure_of(results, table, r, n, table.measure) for n in table.lengths]
         if not group or not any(f.seeds for f in figures):
             continue
-        own = r.role if r.role in ROLE_COLOURS and table.experiment not in ("search", "scaling") or r.role == "paper" \
-            and table.experiment == "scaling" else f"mhn {r.spec.metric}" if r.method == "mhn" else r.method
         x = [str(n) for n in table.lengths]
-        yield SimpleNamespace(group=group, panel=table.task, name=r.label, colour=own, dashed=False, x=x,
+        yield SimpleNamespace(group=group, panel=table.task, name=r.label, colour=colour_of(table, r), dashed=False, x=x,
                               y=[f.mean for f in figures], error=[f.spread for f in figures])
         if (group, r.paper) not in papers and any(not math.isnan(f.paper) for f in figures):
             papers.add((group, r.paper))
@@ -811,8 +817,7 @@ def styles(lines):
     for line in lines:
         if line.name in found:
             continue
-        colour = ROLE_COLOURS.get(line.colour) or METHOD_COLOURS.get(line.colour) or \
-            ("black" if line.colour == "black" else COLOURS[len(found) % len(COLOURS)])
+        colour = line.colour or COLOURS[len(found) % len(COLOURS)]
         found[line.name] = (colour, MARKERS[used.get(colour, 0) % len(MARKERS)])
         used[colour] = used.get(colour, 0) + 1
     return found
