@@ -99,10 +99,46 @@ static void recover_json(const char *from, const char *to, const bpcn_recovery *
            (unsigned long long)r->lost_shards);
 }
 
+static void recovery_add(bpcn_recovery *sum, const bpcn_recovery *r)
+{
+    sum->writes += r->writes;
+    sum->records += r->records;
+    sum->rows += r->rows;
+    sum->mended += r->mended;
+    sum->lost_records += r->lost_records;
+    sum->shards += r->shards;
+    sum->lost_shards += r->lost_shards;
+    sum->lost_note += r->lost_note;
+}
+
+/* Every file of the folder to a new folder, where they are one memory whatever state each was of. */
+static bpcn_status recover_folder(const char *from, const char *to, bpcn_recovery *sum)
+{
+    struct folder old, new;
+    char in[PATH_MOST + 64], out[PATH_MOST + 64];
+    snprintf(old.path, sizeof old.path, "%s", from);
+    snprintf(new.path, sizeof new.path, "%s", to);
+    bpcn_status status = folder_scan(from, &old.files);
+    new.files = old.files;
+    if (status == BPCN_OK && old.files == 0)
+        status = bpcn_fail(BPCN_FORMAT, "the folder holds no files part-....mem of a memory");
+    if (status == BPCN_OK && mkdir(to, 0777) != 0)
+        return bpcn_fail(BPCN_IO, "%s: %s", to, strerror(errno));
+    for (size_t f = 0; status == BPCN_OK && f < old.files; f++) {
+        bpcn_recovery r = {.size = sizeof r, .tell = sum->tell, .user = sum->user};
+        part_path(&old, f, in, sizeof in);
+        part_path(&new, f, out, sizeof out);
+        status = bpcn_file_recover(in, out, &r);
+        recovery_add(sum, &r);
+    }
+    return status == BPCN_OK ? folder_unite(to) : status;
+}
+
 int upkeep_recover(struct console *console, const char *from, const char *to)
 {
     bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = console};
-    bpcn_status status = bpcn_file_recover(from, to, &r);
+    bpcn_status status =
+        memory_file_is_folder(from) ? recover_folder(from, to, &r) : bpcn_file_recover(from, to, &r);
     if (status != BPCN_OK) {
         console_error(console, "%s: %s", from, bpcn_error());
         return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;

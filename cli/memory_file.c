@@ -116,10 +116,14 @@ int note_parse(const char *text, size_t dim, struct memory_note *r)
 
 /* ---- create */
 
-static bpcn_status set_note(bpcn_memory *memory, const struct memory_note *note)
+/* stamp: of a folder's file, or NULL. */
+static bpcn_status set_note(bpcn_memory *memory, const struct folder_stamp *stamp, const struct memory_note *note)
 {
-    char text[NOTE_MOST];
-    int failed = note_format(note, text, sizeof text); /* too long: the library's sentence says what is allowed */
+    char text[NOTE_MOST] = "";
+    if (stamp != NULL)
+        folder_stamp_line(stamp, text);
+    size_t used = strlen(text);
+    int failed = note_format(note, text + used, sizeof text - used); /* too long: the library's sentence says so */
     return bpcn_memory_set_note(memory, text, failed ? BPCN_MAX_NOTE + 1 : strlen(text));
 }
 
@@ -134,7 +138,7 @@ int memory_file_adopt(const struct console *console, const char *path, bpcn_memo
         note.measured = stats.writes;
     if (!force && lstat(path, &st) == 0)
         failed = console_error(console, "%s: already exists (use --force to replace it)", path);
-    bpcn_status status = failed ? BPCN_OK : set_note(memory, &note);
+    bpcn_status status = failed ? BPCN_OK : set_note(memory, NULL, &note);
     if (!failed && status == BPCN_OK)
         status = bpcn_memory_save(memory, path);
     if (!failed && status != BPCN_OK)
@@ -168,6 +172,7 @@ int memory_file_create(const struct console *console, const char *path, const bp
     struct folder *folder = folder_of(console, path);
     struct memory_note note = {.fields = *fields, .fullness = -1};
     char text[NOTE_MOST];
+    size_t used;
     int failed = 0;
     if (folder == NULL)
         return EXIT_FAILED;
@@ -176,7 +181,9 @@ int memory_file_create(const struct console *console, const char *path, const bp
     if (folder->options.shards == 1)
         folder->options.shards = folder->files; /* unsaid: one a file */
     bpcn_status status = BPCN_OK;
-    if (note_format(&note, text, sizeof text) != 0)
+    folder_stamp_line(&(struct folder_stamp){.id = folder_new_id()}, text);
+    used = strlen(text);
+    if (note_format(&note, text + used, sizeof text - used) != 0)
         failed = console_error(console, "%s: the description of its rows is too long", path);
     else
         status = parts_create(folder, text, force);
@@ -291,7 +298,9 @@ bpcn_status memory_file_sync(struct memory_file *file)
 
 int memory_file_commit(struct memory_file *file)
 {
-    bpcn_status status = set_note(file->folder != NULL ? file->folder->part[0].memory : file->memory, &file->note);
+    struct folder *folder = file->folder;
+    bpcn_status status = folder != NULL ? set_note(folder->part[0].memory, &folder->stamp, &file->note)
+                                        : set_note(file->memory, NULL, &file->note);
     if (status == BPCN_OK)
         status = memory_file_sync(file);
     return status == BPCN_OK ? 0 : memory_file_error(file, status);

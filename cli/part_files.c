@@ -2,13 +2,16 @@
 #include "part_files.h"
 
 #include "fullness.h"
+#include "scramble.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The library's sentence, after the file's name unless it has it. */
@@ -225,6 +228,28 @@ static int threads_here(void)
     return cores / here > 1 ? (int)(cores / here) : 1;
 }
 
+/* The note, with a zero behind it, to be freed; its stamp line, of *length bytes (0: none), is the first. */
+static bpcn_status read_stamp(struct part *part, char **note, size_t *length)
+{
+    size_t bytes = 0;
+    int read = 0;
+    char state[8] = "";
+    part->stamp = (struct folder_stamp){.id = 0};
+    bpcn_status status = bpcn_memory_get_note(part->memory, NULL, 0, &bytes);
+    *length = 0;
+    *note = status == BPCN_OK ? calloc(bytes + STAMP_ROOM, 1) : NULL;
+    if (status == BPCN_OK && *note == NULL)
+        return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    if (status == BPCN_OK)
+        status = bpcn_memory_get_note(part->memory, *note, bytes, &bytes);
+    if (status == BPCN_OK && sscanf(*note, "folder=%16" SCNx64 " %20" SCNu64 " %6[a-z]%n", &part->stamp.id,
+                                    &part->stamp.changes, state, &read) == 3) {
+        part->stamp.open = strcmp(state, "open") == 0;
+        *length = (size_t)read + ((*note)[read] == '\n');
+    }
+    return status;
+}
+
 bpcn_status own_open(struct folder *folder, int read_only, uint64_t sums[2])
 {
     char path[PATH_MOST + 64];
@@ -251,12 +276,20 @@ bpcn_status own_open(struct folder *folder, int read_only, uint64_t sums[2])
             return fail_at_file(status, path);
         part->bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
         part_count(part);
+        char *note = NULL;
+        size_t length;
+        status = read_stamp(part, &note, &length);
+        free(note);
+        if (status != BPCN_OK)
+            return fail_at_file(status, path);
         bpcn_options own = {.size = sizeof own};
         bpcn_memory_get_options(part->memory, &own);
         sums[0] += own.shards;
         sums[1] += own.names;
-        if (i == 0)
+        if (i == 0) {
             folder->options = own;
+            folder->stamp = part->stamp;
+        }
     }
     folder->options.first_shard = 0;
     folder->options.shard_step = 1;
@@ -290,6 +323,123 @@ bpcn_status own_check(const struct folder *folder, const bpcn_options *first)
     return BPCN_OK;
 }
 
+/* ---- stamps: see docs/FORMAT.md, Folders */
+
+uint64_t folder_new_id(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t seconds = (uint64_t)now.tv_sec, id = seconds * 1000000000u + (uint64_t)now.tv_nsec;
+    id = scrambled(id ^ scrambled((uint64_t)getpid()));
+    return id > 0 ? id : 1;
+}
+
+void folder_stamp_line(const struct folder_stamp *stamp, char line[STAMP_ROOM])
+{
+    snprintf(line, STAMP_ROOM, "folder=%016" PRIx64 " %" PRIu64 " %s\n", stamp->id, stamp->changes,
+             stamp->open ? "open" : "closed");
+}
+
+static uint64_t part_changes(const struct part *part)
+{
+    bpcn_stats stats = {.size = sizeof stats};
+    bpcn_memory_get_stats(part->memory, &stats);
+    return stats.writes + stats.forgets + stats.deletes;
+}
+
+uint64_t own_changes(const struct folder *folder)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < folder->count; i++)
+        sum += part_changes(&folder->part[i]);
+    return sum;
+}
+
+uint64_t own_stamped(const struct folder *folder)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < folder->count; i++)
+        most = folder->part[i].stamp.changes > most ? folder->part[i].stamp.changes : most;
+    return most;
+}
+
+/* Between the first and the last file that is stamped nothing changes: a crash there leaves files of an older stamp, that
+   of an open session, but no change is missing. */
+bpcn_status own_check_stamps(const struct folder *folder, uint64_t changes, uint64_t stamped)
+{
+    char path[PATH_MOST + 64];
+    for (size_t i = 0; i < folder->count; i++) {
+        const struct folder_stamp *own = &folder->part[i].stamp;
+        part_path(folder, folder->part[i].number, path, sizeof path);
+        if (own->id != folder->stamp.id)
+            return bpcn_fail(BPCN_CORRUPT, "%s: it is of another memory than the folder's first file", path);
+        if (own->changes < stamped && !(own->open && changes == stamped))
+            return bpcn_fail(BPCN_CORRUPT,
+                             "%s: it is older than the folder's other files: of %" PRIu64 " changes to the memory, not "
+                             "of %" PRIu64 "; put the right file back, or save what is there by bpcn recover FOLDER NEW",
+                             path, own->changes, stamped);
+    }
+    if (changes < stamped)
+        return bpcn_fail(BPCN_CORRUPT,
+                         "%s: its files have %" PRIu64 " changes, and had %" PRIu64 ": one of them is an old copy; put "
+                         "the right file back, or save what is there by bpcn recover FOLDER NEW",
+                         folder->path, changes, stamped);
+    return BPCN_OK;
+}
+
+bpcn_status own_sync(struct folder *folder)
+{
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; i < folder->count && status == BPCN_OK; i++)
+        status = bpcn_memory_sync(folder->part[i].memory);
+    return status;
+}
+
+bpcn_status own_stamp(struct folder *folder)
+{
+    bpcn_status status = BPCN_OK;
+    for (size_t i = 0; i < folder->count && status == BPCN_OK; i++) {
+        struct part *part = &folder->part[i];
+        char *note = NULL, *stamped = NULL, line[STAMP_ROOM];
+        size_t length;
+        status = read_stamp(part, &note, &length);
+        folder_stamp_line(&folder->stamp, line);
+        if (status == BPCN_OK && (stamped = malloc(strlen(note) + STAMP_ROOM)) == NULL)
+            status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+        if (status == BPCN_OK) {
+            int bytes = sprintf(stamped, "%s%s", line, note + length);
+            status = bpcn_memory_set_note(part->memory, stamped, (size_t)bytes);
+        }
+        if (status == BPCN_OK)
+            status = bpcn_memory_sync(part->memory);
+        if (status == BPCN_OK)
+            part->stamp = folder->stamp;
+        free(note);
+        free(stamped);
+    }
+    return status;
+}
+
+bpcn_status folder_unite(const char *path)
+{
+    struct folder folder = {.ranks = 1};
+    uint64_t sums[2] = {0};
+    snprintf(folder.path, sizeof folder.path, "%s", path);
+    folder.options.size = sizeof folder.options;
+    bpcn_status status = folder_scan(path, &folder.files);
+    if (status == BPCN_OK)
+        status = own_open(&folder, 0, sums);
+    bpcn_options first = folder.options;
+    folder.options.shards = (size_t)sums[0];
+    if (status == BPCN_OK)
+        status = own_check(&folder, &first);
+    folder.stamp = (struct folder_stamp){.id = folder_new_id(), .changes = own_changes(&folder)};
+    if (status == BPCN_OK)
+        status = own_stamp(&folder);
+    folder_close(&folder);
+    return status;
+}
+
 void folder_close(struct folder *folder)
 {
     for (size_t i = 0; folder->part != NULL && i < folder->count; i++)
@@ -299,6 +449,7 @@ void folder_close(struct folder *folder)
     folder->part = NULL;
     folder->written = NULL;
     folder->count = 0;
+    folder->session = false;
 }
 
 /* ---- what the whole is made of */

@@ -12,10 +12,22 @@
 #include "bayespcn.h"
 #include "console.h"
 
+#include <stdbool.h>
+
 enum { PATH_MOST = 4096, FILES_MOST = 99999 };
+
+/* The first line of the note of every file, "folder=ID CHANGES open|closed", by which a file that was put back from an
+   old copy is told from the others (docs/FORMAT.md, Folders). */
+struct folder_stamp {
+    uint64_t id;      /* of the folder; 0: the file has no such line */
+    uint64_t changes; /* rows written, deleted and times faded, of all files together when the line was written */
+    bool open;        /* a writer was at work then */
+};
+enum { STAMP_ROOM = 64 };
 
 struct part {
     size_t number; /* f */
+    struct folder_stamp stamp;
     bpcn_memory *memory;
     uint64_t written; /* rows since creation */
     uint64_t rows;    /* in its shards now */
@@ -30,6 +42,8 @@ struct folder {
     size_t count;
     struct part *part; /* [count] of this process */
     uint64_t *written; /* [files] rows of every file; of rank 0 */
+    struct folder_stamp stamp;
+    bool session; /* its files are stamped open, and to be stamped closed */
 };
 
 /* ---- places */
@@ -74,6 +88,26 @@ bpcn_status own_open(struct folder *folder, int read_only, uint64_t sums[2]);
 bpcn_status own_check(const struct folder *folder, const bpcn_options *first);
 
 void folder_close(struct folder *folder);
+
+/* ---- whether the files are of one state of the memory */
+
+uint64_t folder_new_id(void);
+void folder_stamp_line(const struct folder_stamp *stamp, char line[STAMP_ROOM]);
+
+/* Changes that this process's files have seen; the greatest number that a stamp of theirs tells. */
+uint64_t own_changes(const struct folder *folder);
+uint64_t own_stamped(const struct folder *folder);
+
+/* BPCN_CORRUPT if a file of this process is of another folder than folder->stamp.id, or older than the others: all files
+   together saw `changes`, and the newest stamp says `stamped`. */
+bpcn_status own_check_stamps(const struct folder *folder, uint64_t changes, uint64_t stamped);
+
+/* Makes all changes of this process's files durable, then stamps them with folder->stamp, durably. */
+bpcn_status own_sync(struct folder *folder);
+bpcn_status own_stamp(struct folder *folder);
+
+/* Makes a folder of the files part-... that are at the path, whatever state each of them is of. */
+bpcn_status folder_unite(const char *path);
 
 /* ---- what the whole is made of */
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOOKS = 20 };
+
 int parts_ranks(void)
 {
     return 1;
@@ -44,7 +46,7 @@ bpcn_status parts_create(struct folder *folder, const char *note, int force)
     return status;
 }
 
-bpcn_status parts_open(struct folder *folder, int read_only)
+static bpcn_status open_files(struct folder *folder, int read_only)
 {
     uint64_t sums[2] = {0};
     folder->rank = 0;
@@ -60,6 +62,8 @@ bpcn_status parts_open(struct folder *folder, int read_only)
     folder->options.shards = (size_t)sums[0];
     folder->options.names = (size_t)sums[1];
     status = own_check(folder, &first);
+    if (status == BPCN_OK)
+        status = own_check_stamps(folder, own_changes(folder), own_stamped(folder));
     if (status != BPCN_OK)
         return status;
     folder->written = calloc(folder->files, sizeof *folder->written);
@@ -68,8 +72,35 @@ bpcn_status parts_open(struct folder *folder, int read_only)
     return folder->written != NULL ? BPCN_OK : no_memory();
 }
 
+/* A reader meets the files of a writer at work one after the other, and so in states that do not fit: it looks again. */
+bpcn_status parts_open(struct folder *folder, int read_only)
+{
+    size_t size = folder->options.size;
+    bpcn_status status = open_files(folder, read_only);
+    for (int look = 1; read_only && status == BPCN_CORRUPT && look < LOOKS; look++) {
+        folder_close(folder);
+        folder->options.size = size;
+        status = open_files(folder, read_only);
+    }
+    if (status != BPCN_OK || read_only)
+        return status;
+    if (folder->stamp.id == 0)
+        folder->stamp.id = folder_new_id();
+    folder->stamp.changes = own_changes(folder);
+    folder->stamp.open = true;
+    status = own_stamp(folder);
+    folder->session = status == BPCN_OK;
+    return status;
+}
+
+/* What fails here, the next one to open the folder finds as a crash leaves it. */
 void parts_close(struct folder *folder)
 {
+    if (folder->session && own_sync(folder) == BPCN_OK) {
+        folder->stamp.changes = own_changes(folder);
+        folder->stamp.open = false;
+        (void)own_stamp(folder);
+    }
     folder_close(folder);
 }
 

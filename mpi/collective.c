@@ -174,6 +174,31 @@ static bpcn_status find_files(struct folder *folder)
     return agree(status);
 }
 
+/* Stamps the files of all ranks open, as of so many changes. */
+static bpcn_status begin_session(struct folder *folder, uint64_t changes)
+{
+    if (folder->stamp.id == 0)
+        folder->stamp.id = folder_new_id();
+    folder->stamp.changes = changes;
+    folder->stamp.open = true;
+    broadcast(0, &folder->stamp, sizeof folder->stamp);
+    bpcn_status status = agree(own_stamp(folder));
+    folder->session = status == BPCN_OK;
+    return status;
+}
+
+/* What fails here, the next one to open the folder finds as a crash leaves it. */
+static void close_all(struct folder *folder)
+{
+    if (folder->session && agree(own_sync(folder)) == BPCN_OK) {
+        folder->stamp.changes = own_changes(folder);
+        allreduce_sum(&folder->stamp.changes, 1);
+        folder->stamp.open = false;
+        (void)own_stamp(folder);
+    }
+    folder_close(folder);
+}
+
 static bpcn_status open_all(struct folder *folder, int read_only)
 {
     uint64_t sums[2] = {0}; /* shards, and names to be kept */
@@ -191,6 +216,14 @@ static bpcn_status open_all(struct folder *folder, int read_only)
     folder->options.shards = (size_t)sums[0];
     folder->options.names = (size_t)sums[1];
     status = agree(own_check(folder, &first));
+    uint64_t changes = own_changes(folder), stamped = own_stamped(folder);
+    allreduce_sum(&changes, 1);
+    allreduce(&stamped, 1, MPI_UINT64_T, MPI_MAX);
+    broadcast(0, &folder->stamp, sizeof folder->stamp);
+    if (status == BPCN_OK)
+        status = agree(own_check_stamps(folder, changes, stamped));
+    if (status == BPCN_OK && !read_only)
+        status = begin_session(folder, changes);
     folder->written = status == BPCN_OK ? calloc(folder->files, sizeof *folder->written) : NULL;
     if (status == BPCN_OK)
         status = agree_on_memory(folder->written != NULL);
@@ -211,7 +244,7 @@ bpcn_status parts_open(struct folder *folder, int read_only)
 void parts_close(struct folder *folder)
 {
     give((struct order){.op = CLOSE});
-    folder_close(folder);
+    close_all(folder);
 }
 
 /* ---- reads: the query goes to all ranks, and those that have the best answers send them to rank 0 */
@@ -662,6 +695,8 @@ static void obey(struct folder *folder, const struct order *order)
         rows_all(folder, NULL);
         break;
     case CLOSE:
+        close_all(folder);
+        break;
     case END:
         folder_close(folder);
         break;
