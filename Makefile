@@ -10,43 +10,40 @@ BUILD ?= build
 Q := $(if $(V),,@)
 
 CC ?= cc
-WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Werror
+# Yours: CFLAGS, CPPFLAGS, LDFLAGS. What the build needs besides comes after them. CI adds WERROR=-Werror.
 OPTIMIZE ?= -O3 -g
+CFLAGS ?= $(OPTIMIZE)
 SANITIZE ?=
-CPPFLAGS += -Iinclude -D_POSIX_C_SOURCE=200809L
+WERROR ?=
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+# Results must not depend on whether a compiler fuses products and sums, except in the kernels (src/math/kernel_set.c).
+BUILD_CFLAGS = -std=c11 $(WARNINGS) $(WERROR) $(CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden -ffp-contract=off -pthread
+BUILD_CPPFLAGS = -Iinclude -D_POSIX_C_SOURCE=200809L $(SEES) $(CPPFLAGS)
+BUILD_LDFLAGS = $(CFLAGS) $(LDFLAGS) $(SANITIZE) -pthread
 
-CFLAGS += -std=c11 $(OPTIMIZE) $(WARNINGS) $(SANITIZE) -fPIC -fvisibility=hidden -ffp-contract=off -pthread
-LDFLAGS += $(SANITIZE) -pthread
-
-# Asked only when something is compiled or linked: the packages may have to be installed first.
-PACKAGE_CFLAGS = $(shell pkg-config --cflags openblas libpng libjpeg zlib)
+BLAS_CFLAGS = $(shell pkg-config --cflags openblas)
 BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
+PICTURE_CFLAGS = $(shell pkg-config --cflags libpng libjpeg zlib)
 PICTURE_LIBS = $(shell pkg-config --libs libpng libjpeg zlib)
 # Of the library's functions none takes more stack: bayespcn.h promises that 64 kB are enough for a thread.
-FRAME = $(if $(SANITIZE),,-Wframe-larger-than=16384)
-$(BUILD)/src/%: CFLAGS += $(FRAME)
-COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
-COMPILE_SET = $(COMPILE) -ffp-contract=fast -DKERNELS=kernels_$* -DNAME='"$*"' $(SET_FLAGS_$*)
-LINK = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@
+$(BUILD)/src/%: STACK = $(if $(SANITIZE),,-Wframe-larger-than=16384)
+COMPILE = $(Q)mkdir -p $(@D) && $(CC) $(BUILD_CPPFLAGS) $(PACKAGE_CFLAGS) $(BUILD_CFLAGS) $(STACK) $(FILE_CFLAGS) $(PRECISION) -MMD -MP -c $< -o $@
+LINK = $(Q)mkdir -p $(@D) && $(CC) $(BUILD_LDFLAGS) -o $@
 
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PLAIN_MODEL := $(patsubst %,src/model/%.c,network options abi)
-PER_PRECISION := $(filter-out $(PLAIN_MODEL) src/ops/familiarity.c src/ops/index.c src/ops/assign.c src/ops/shards.c src/ops/table_views.c src/ops/gaussian.c src/ops/forest.c src/ops/forest_ask.c src/ops/table.c,$(wildcard src/model/*.c src/infer/*.c src/ops/*.c))
-# The kernels, compiled for each kind of CPU (src/math/kernels.h): of this machine's there are these sets.
+PER_PRECISION := $(patsubst %,src/%.c,model/energy model/gram model/update infer/adam infer/cache infer/lbfgs infer/preconditioner \
+    infer/search ops/answer ops/forget ops/read ops/read_paper ops/shard ops/shortlist ops/write)
+# The kernels, compiled for each kind of CPU that this machine may have (src/math/kernel_set.c has the numbers)
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-SETS := portable $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
-SET_FLAGS_portable := -DVECTOR_BYTES=16 -DTILE_ROWS=$(if $(filter aarch64,$(MACHINE)),6,3) -DTILE_LINES=1
-SET_FLAGS_avx2 := -DVECTOR_BYTES=32 -DTILE_ROWS=6 -DTILE_LINES=1 -mavx2 -mfma
-SET_FLAGS_avx512 := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -DTILE_LINES=2 -mavx512f -mfma -mprefer-vector-width=512
-KERNEL_SETS := $(SETS:%=$(BUILD)/src/math/kernel_set.%.o)
+SET_NUMBERS := portable:0 $(if $(filter x86_64,$(MACHINE)),avx2:1 avx512:2)
+KERNEL_SETS := $(foreach set,$(SET_NUMBERS),$(BUILD)/src/math/kernel_set.$(firstword $(subst :, ,$(set))).o)
 
-PLAIN := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))) $(KERNEL_SETS)
+PLAIN := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PER_PRECISION) src/math/kernel_set.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c))))
 F32 := $(PER_PRECISION:%.c=$(BUILD)/%.f32.o)
 F64 := $(PER_PRECISION:%.c=$(BUILD)/%.f64.o)
-REAL32 := $(BUILD)/real32.o
-REAL64 := $(BUILD)/real64.o
+LIBRARY := $(PLAIN) $(KERNEL_SETS) $(F32) $(F64)
 STATIC := $(BUILD)/libbayespcn.a
 SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
@@ -62,11 +59,12 @@ SERVER_LIBS = $(shell pkg-config --libs jansson zlib 2>/dev/null)
 SERVER_CAN_BE = pkg-config --exists jansson
 
 .DELETE_ON_ERROR:
-.PHONY: all
-all: $(STATIC) $(SHARED) $(BUILD)/bpcn man ## the library and the program
+.PHONY: all lib
+all: lib $(BUILD)/bpcn man ## the library and the program
+lib: $(STATIC) $(SHARED) ## the library alone
 
 .PHONY: deps
-deps:
+deps: ## install the Debian packages that the program needs and this machine lacks
 	$(Q)scripts/install-deps build
 	$(Q)scripts/install-deps server || echo "bpcn is built without its server (bpcn serve)" >&2
 
@@ -85,59 +83,58 @@ $(BUILD)/tests/%: SEES = $(SRC) -Icli -Iformats -I.
 
 # gcc 12 for aarch64 breaks off at the greatest of some numbers under a condition, when it turns that into vectors
 ifeq ($(MACHINE),aarch64)
-$(BUILD)/src/ops/%: CFLAGS += -fno-tree-vectorize
+$(BUILD)/src/ops/%: FILE_CFLAGS = -fno-tree-vectorize
 endif
 # its square roots go through vector registers
-$(BUILD)/src/infer/adam.%: CFLAGS += -fno-math-errno
-$(BUILD)/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
-$(BUILD)/%.f32.o: %.c | deps
+$(BUILD)/src/infer/adam.%: FILE_CFLAGS = -fno-math-errno
+$(BUILD)/src/math/cholesky.o $(BUILD)/bench/%: PACKAGE_CFLAGS = $(BLAS_CFLAGS)
+$(BUILD)/formats/%: PACKAGE_CFLAGS = $(PICTURE_CFLAGS)
+$(BUILD)/formats/%.o: | needs-pictures
+$(BUILD)/%.f32.o: PRECISION = -DBPCN_REAL_BITS=32
+$(BUILD)/%.f32.o: %.c
 	$(COMPILE)
-$(BUILD)/%.f64.o: EXTRA = -DBPCN_REAL_BITS=64
-$(BUILD)/%.f64.o: %.c | deps
+$(BUILD)/%.f64.o: PRECISION = -DBPCN_REAL_BITS=64
+$(BUILD)/%.f64.o: %.c
 	$(COMPILE)
-$(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c | deps
-	$(COMPILE_SET)
-$(BUILD)/%.o: %.c | deps
+$(BUILD)/src/math/kernel_set.%.o: FILE_CFLAGS = -DKERNEL_SET=$(patsubst $*:%,%,$(filter $*:%,$(SET_NUMBERS)))
+$(KERNEL_SETS): $(BUILD)/src/math/kernel_set.%.o: src/math/kernel_set.c
+	$(COMPILE)
+$(BUILD)/%.o: %.c
 	$(COMPILE)
 
-$(BUILD)/server/%.o: server/%.c | deps
+.PHONY: needs-pictures
+needs-pictures:
+	$(Q)pkg-config --exists libpng libjpeg zlib || \
+	    { echo "The program needs libpng, libjpeg and zlib (make deps installs them); the library does not (make lib)." >&2; exit 1; }
+
+$(BUILD)/server/%.o: server/%.c
 	$(Q)mkdir -p $(@D) && if $(SERVER_CAN_BE); then \
-	    $(CC) $(CPPFLAGS) $(SEES) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@; \
+	    $(CC) $(BUILD_CPPFLAGS) $(BUILD_CFLAGS) -MMD -MP -c $< -o $@; \
 	else $(CC) -Wa,--noexecstack -x assembler -c /dev/null -o $@; fi
 $(BUILD)/server/embedded.c: scripts/embed $(EMBEDDED)
 	$(Q)mkdir -p $(@D) && scripts/embed $(EMBEDDED) > $@
-$(BUILD)/server/embedded.o: $(BUILD)/server/embedded.c | deps
-	$(Q)if $(SERVER_CAN_BE); then $(CC) $(CPPFLAGS) $(SEES) $(CFLAGS) -Iserver -c $< -o $@; \
+$(BUILD)/server/embedded.o: $(BUILD)/server/embedded.c
+	$(Q)if $(SERVER_CAN_BE); then $(CC) $(BUILD_CPPFLAGS) $(BUILD_CFLAGS) -Iserver -c $< -o $@; \
 	else $(CC) -Wa,--noexecstack -x assembler -c /dev/null -o $@; fi
 
-# Two files of the same name and function, one of each precision, go into one library without a list of names: all
-# files of a precision become one object in which only its table of operations is global, and the library is one object
-# in which only the names of the public header and that prefix are.
-OBJCOPY ?= objcopy
-JOIN = $(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^) && $(OBJCOPY) --wildcard
-$(REAL32): $(F32)
-	$(JOIN) --keep-global-symbol='bpcn_shard_ops_*' $@
-$(REAL64): $(F64)
-	$(JOIN) --keep-global-symbol='bpcn_shard_ops_*' $@
-$(BUILD)/bayespcn.o: $(PLAIN) $(REAL32) $(REAL64)
-	$(JOIN) --keep-global-symbol='bpcn_*' $@
-$(STATIC): $(BUILD)/bayespcn.o
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
-
-$(SHARED): $(BUILD)/bayespcn.o
+# src/math/symbols.h gives what the linker sees its prefix bpcn_internal_, and what exists per precision its suffix.
+$(STATIC): $(LIBRARY)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+$(SHARED): $(LIBRARY)
 	$(LINK) -shared -Wl,-soname,libbayespcn.so.$(SOVERSION) $^ $(BLAS_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libbayespcn.so.$(SOVERSION) && ln -sf $(@F) $(BUILD)/libbayespcn.so
 
-# The insides in double, for tests that look at them; of other tests, in single.
-INSIDE := $(PLAIN) $(F64) $(REAL32)
-INSIDE32 := $(PLAIN) $(F32) $(REAL64)
+.PHONY: symbols
+symbols: $(PLAIN) $(F64) ## write src/math/symbols.h, after a function is added that another file calls
+	$(Q)scripts/symbols $(PLAIN) -- $(F64) > $(BUILD)/symbols.h && mv $(BUILD)/symbols.h src/math/symbols.h
 
-$(BUILD)/bpcn: $(CLI) $(SERVER) $(FORMATS) $(INSIDE)
+$(BUILD)/bpcn: $(CLI) $(SERVER) $(FORMATS) $(LIBRARY)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) $(SERVER_LIBS)
 
 .PHONY: demo
-demo: $(BUILD)/bpcn ## write 64 pictures, recall them from noise, fragments and after forgetting
-	$(Q)scripts/install-deps demo
+demo: ## write 64 pictures, recall them from noise, fragments and after forgetting
+	$(Q)scripts/install-deps build demo
+	$(Q)$(MAKE) $(BUILD)/bpcn
 	$(Q)$(BUILD)/bpcn demo
 	@echo "$(BUILD)/bpcn demo --serve shows a memory of them in a browser: http://127.0.0.1:8765/"
 
@@ -160,36 +157,30 @@ $(BUILD)/completions/_bpcn: $(BUILD)/bpcn
 # ---- tests: each tests/*.c with a main is a program, which takes what it needs of the others
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(shell grep -l '^int main' tests/*.c))
 TEST_SUPPORT := $(BUILD)/tests/libsupport.a
-EVERYTHING := $(FORMATS) $(INSIDE)
+EVERYTHING := $(FORMATS) $(LIBRARY)
 TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 REPLAY := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 TESTS := $(TEST_PROGRAMS) $(REPLAY)
 
-.PHONY: check-deps
-check-deps:
-	$(Q)scripts/install-deps build check
-
-$(BUILD)/tests/%.o: EXTRA = -DBPCN_REAL_BITS=64
+$(BUILD)/tests/%.o: PRECISION = -DBPCN_REAL_BITS=64
 IN_FLOAT := $(patsubst %,$(BUILD)/tests/test_%,kernels products preconditioner)
-$(IN_FLOAT:%=%.o): EXTRA = -DBPCN_REAL_BITS=32
-$(BUILD)/tests/%.o: tests/%.c | check-deps
+$(IN_FLOAT:%=%.o): PRECISION = -DBPCN_REAL_BITS=32
+$(BUILD)/tests/%.o: tests/%.c
 	$(COMPILE)
 $(TEST_SUPPORT): $(patsubst %.c,$(BUILD)/%.o,$(shell grep -L '^int main' tests/*.c))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 # IN_FLOAT test the insides in single precision; WRAP lets a test refuse allocations.
-$(filter-out $(IN_FLOAT),$(TEST_PROGRAMS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(EVERYTHING)
+$(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(EVERYTHING)
 	$(LINK) $(WRAP) $^ $(TEST_LIBS)
-$(IN_FLOAT): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(INSIDE32)
-	$(LINK) $^ $(TEST_LIBS)
 $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom: WRAP := -Wl,--wrap=aligned_alloc,--wrap=free
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
-SET_FLAGS_wide := -DVECTOR_BYTES=64 -DTILE_ROWS=12 -DTILE_LINES=2 -mavx2 -mfma -Wno-psabi
-SET_FLAGS_narrow := -DVECTOR_BYTES=16 -DTILE_ROWS=3 -DTILE_LINES=1 -mavx2 -mfma
+$(BUILD)/tests/kernel_set.wide.o: FILE_CFLAGS = -DKERNEL_SET=3 -Wno-psabi
+$(BUILD)/tests/kernel_set.narrow.o: FILE_CFLAGS = -DKERNEL_SET=4
 $(BUILD)/tests/test_kernels: $(TEST_SETS)
-$(TEST_SETS): $(BUILD)/tests/kernel_set.%.o: src/math/kernel_set.c | deps
-	$(COMPILE_SET)
+$(TEST_SETS): src/math/kernel_set.c
+	$(COMPILE)
 endif
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS) $(STATIC)
 	$(LINK) $^ $(PICTURE_LIBS) $(BLAS_LIBS)
@@ -198,7 +189,7 @@ BODY := $(patsubst %,$(BUILD)/%.o,server/body server/http_parse server/http_erro
 $(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
 $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
 	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
-$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(TEST_SUPPORT) $(INSIDE)
+$(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(TEST_SUPPORT) $(LIBRARY)
 	$(LINK) $^ $(TEST_LIBS)
 
 .PHONY: check check-programs every-dep
@@ -208,7 +199,8 @@ every-dep:
 $(BUILD)/page/node_modules: | every-dep
 	$(Q)mkdir -p $(@D) && npm install --silent --no-save --prefix $(@D) playwright-core@1 axe-core@4 && touch $@
 check-programs: all $(TESTS) mpi
-check: every-dep check-programs $(BUILD)/page/node_modules ## every test that takes seconds: library, program, server, page, Python, MPI
+check: every-dep ## every test that takes seconds: library, program, server, page, Python, MPI
+	$(Q)$(MAKE) check-programs $(BUILD)/page/node_modules
 	$(Q)tests/run $(BUILD) short
 
 # What many clients get of a running server: see the file
@@ -253,7 +245,7 @@ check-arm64: ## the kernels and the golden files on aarch64, by qemu
 	PKG_CONFIG_SYSROOT_DIR=$(ARM64_ROOT) \
 	CPPFLAGS='-isystem $(ARM64_ROOT)/usr/include -isystem $(ARM64_ROOT)/usr/include/aarch64-linux-gnu' \
 	LDFLAGS='-L$(ARM64_LIB) -Wl,-rpath-link,$(ARM64_LIB):$(ARM64_ROOT)/lib/aarch64-linux-gnu' \
-	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy emulated
+	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar emulated
 
 EMULATE = OPENBLAS_NUM_THREADS=1 qemu-aarch64 -L /usr/aarch64-linux-gnu \
     -E LD_LIBRARY_PATH=$(BUILD)/sysroot/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu/openblas-pthread
@@ -281,39 +273,34 @@ $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS) $(STATI
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(BLAS_LIBS)
 $(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
-$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(TEST_SUPPORT) $(INSIDE)
+$(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
 
 # ---- many machines: the commands on a folder of memory files, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
 MPI_CLI := $(filter-out %/main.o %/parts.o,$(CLI))
 $(BUILD)/mpi/%: SEES = -Impi -Icli -I. -Iformats $(shell pkg-config --cflags ompi-c 2>/dev/null)
-$(MPI): | mpi-deps
+$(MPI): | needs-mpi
 
-.PHONY: mpi mpi-deps
+.PHONY: mpi needs-mpi
 mpi: $(BUILD)/bpcn-mpi ## bpcn-mpi, for many machines
-mpi-deps:
-	$(Q)scripts/install-deps mpi
+needs-mpi:
+	$(Q)command -v mpicc >/dev/null || { echo "bpcn-mpi needs Open MPI (scripts/install-deps mpi installs it)." >&2; exit 1; }
 $(BUILD)/bpcn-mpi: $(MPI) $(MPI_CLI) $(EVERYTHING)
-	$(Q)mpicc $(LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
+	$(Q)mpicc $(BUILD_LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 # ---- Python
 .PHONY: python
 python: $(STATIC) $(BUILD)/bpcn ## the package bayespcn for Python, built and tested
-	$(Q)scripts/install-deps python
 	$(Q)python/check $(BUILD)
 
 # ---- the laboratory: make paper, make check-paper
 include paper/paper.mk
 
 # ---- installation
-.PHONY: install
-install: all ## into $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include \
-	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	install -m 755 $(BUILD)/bpcn $(DESTDIR)$(PREFIX)/bin/
-	[ ! -x $(BUILD)/bpcn-mpi ] || install -m 755 $(BUILD)/bpcn-mpi $(DESTDIR)$(PREFIX)/bin/
+.PHONY: install install-lib
+install-lib: lib ## the library alone, into $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/
 	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so.$(SOVERSION)
@@ -321,6 +308,12 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	install -m 644 include/bayespcn.h $(DESTDIR)$(PREFIX)/include/
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' scripts/bayespcn.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc
+
+install: all install-lib ## the library and the program, into $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	install -m 755 $(BUILD)/bpcn $(DESTDIR)$(PREFIX)/bin/
+	[ ! -x $(BUILD)/bpcn-mpi ] || install -m 755 $(BUILD)/bpcn-mpi $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 $(BUILD)/completions/bpcn.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn
 	install -m 644 $(BUILD)/completions/_bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/

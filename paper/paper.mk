@@ -2,20 +2,18 @@
 # are those of the repository.
 
 PAPER_BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard paper/baselines/*.c))
-# The search of GPCN in float, with the minimisers of that precision
-GPCN32 := $(BUILD)/paper/baselines/gpcn_real32.o
+GPCN32 := $(BUILD)/paper/baselines/gpcn_search.f32.o
 PAPER := $(PAPER_BASELINES) $(GPCN32) $(patsubst %.c,$(BUILD)/%.o,$(wildcard paper/experiments/*.c)) \
-    $(FORMATS) $(INSIDE)
+    $(FORMATS) $(LIBRARY)
 
 $(BUILD)/paper/baselines/%: SEES = -Ipaper/baselines $(SRC)
 $(BUILD)/paper/experiments/%: SEES = -Ipaper/experiments -Ipaper/baselines -Iformats
 $(BUILD)/paper/program/%: SEES = -Ipaper/program -Ipaper/experiments -Ipaper/baselines -Iformats
 $(BUILD)/paper/tests/%: SEES = -Ipaper/experiments -Ipaper/baselines -Itests -Iformats $(SRC)
-$(BUILD)/paper/%.o: EXTRA = -DBPCN_REAL_BITS=64
-$(BUILD)/paper/%.f32.o: EXTRA = -DBPCN_REAL_BITS=32
+$(BUILD)/paper/%.o: PRECISION = -DBPCN_REAL_BITS=64
+$(BUILD)/paper/%.f32.o: PRECISION = -DBPCN_REAL_BITS=32
 
-$(GPCN32): $(BUILD)/paper/baselines/gpcn_search.f32.o $(patsubst %,$(BUILD)/src/infer/%.f32.o,adam lbfgs)
-	$(JOIN) --keep-global-symbol='gpcn_search_f32' $@
+$(BUILD)/paper/baselines/%: PACKAGE_CFLAGS = $(BLAS_CFLAGS)
 
 # Every cell says by which commit and by which code it was computed: a digest of the sources that its numbers depend on.
 CODE_PROTOCOL := $(patsubst %,paper/experiments/%,method.c stream.c task.c scramble.h dataset.c tiny_order.c)
@@ -28,7 +26,7 @@ $(BUILD)/paper/provenance.flags: FORCE
 	    echo "-DCODE_GPCN='\"$(call digest,$(sort $(wildcard paper/baselines/gpcn*)) $(CODE_LIBRARY))\"'"; \
 	    echo "-DCODE_KEPT='\"$(call digest,$(patsubst %,paper/baselines/%.c,identity nearest mhn kept))\"'"; } | tr '\n' ' ' > $@.new; \
 	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/paper/experiments/provenance.o: EXTRA = $(shell cat $(BUILD)/paper/provenance.flags)
+$(BUILD)/paper/experiments/provenance.o: FILE_CFLAGS = $(shell cat $(BUILD)/paper/provenance.flags)
 $(BUILD)/paper/experiments/provenance.o: $(BUILD)/paper/provenance.flags
 .PHONY: FORCE
 
@@ -41,20 +39,18 @@ $(BUILD)/bpcn-paper: $(BUILD)/paper/program/main.o $(BUILD)/paper/program/eval.o
 .PHONY: paper-mpi
 paper-mpi: $(BUILD)/bpcn-paper-mpi
 $(BUILD)/paper/program/main_mpi.o: SEES += $(shell pkg-config --cflags ompi-c 2>/dev/null)
-$(BUILD)/paper/program/main_mpi.o: | mpi-deps
+$(BUILD)/paper/program/main_mpi.o: | needs-mpi
 $(BUILD)/bpcn-paper-mpi: $(BUILD)/paper/program/main_mpi.o $(PAPER)
-	$(Q)mpicc $(LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
+	$(Q)mpicc $(BUILD_LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
 
 # The report, from the cells and the plan of paper/results
 PYTHON ?= /usr/bin/python3
-.PHONY: paper-deps paper-report
-paper-deps:
-	$(Q)scripts/install-deps paper
-paper-report: paper | paper-deps ## tables, charts and the page of paper/results
+.PHONY: paper-report
+paper-report: paper ## tables, charts and the page of paper/results
 	$(Q)$(BUILD)/bpcn-paper reproduce all --tier paper --plan-only && OPENBLAS_NUM_THREADS=1 $(PYTHON) paper/report.py
 
 PAPER_TESTS := $(patsubst paper/tests/%.c,$(BUILD)/paper/tests/%,$(wildcard paper/tests/test_*.c))
-$(BUILD)/paper/tests/%.o: paper/tests/%.c | check-deps
+$(BUILD)/paper/tests/%.o: paper/tests/%.c
 	$(COMPILE)
 $(PAPER_TESTS): $(BUILD)/paper/tests/%: $(BUILD)/paper/tests/%.o $(PAPER)
 	$(LINK) $^ $(TEST_LIBS)
@@ -64,15 +60,15 @@ $(BUILD)/paper/tests/test_gpcn: $(BUILD)/tests/golden_files.o
 # What rounding does to the paper's method: see the file
 PAPER_PRECISION := $(BUILD)/paper/tests/precision32 $(BUILD)/paper/tests/precision64
 PAPER_IMAGES := $(patsubst %,$(BUILD)/paper/experiments/%.o,dataset tiny_order task failure) $(FORMATS)
-$(BUILD)/paper/tests/precision32: $(BUILD)/paper/tests/precision.f32.o $(PAPER_IMAGES) $(INSIDE32)
+$(BUILD)/paper/tests/precision32: $(BUILD)/paper/tests/precision.f32.o $(PAPER_IMAGES) $(LIBRARY)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
-$(BUILD)/paper/tests/precision64: $(BUILD)/paper/tests/precision.f64.o $(PAPER_IMAGES) $(INSIDE)
+$(BUILD)/paper/tests/precision64: $(BUILD)/paper/tests/precision.f64.o $(PAPER_IMAGES) $(LIBRARY)
 	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS)
-$(BUILD)/paper/tests/precision.f64.o: EXTRA = -DBPCN_REAL_BITS=64
+$(BUILD)/paper/tests/precision.f64.o: PRECISION = -DBPCN_REAL_BITS=64
 
 .PHONY: check-paper check-paper-programs
 check-paper-programs: paper paper-mpi $(PAPER_TESTS) $(PAPER_PRECISION)
-check-paper: check-paper-programs | paper-deps ## the laboratory's tests
+check-paper: check-paper-programs ## the laboratory's tests
 	$(Q)PYTHON=$(PYTHON) paper/tests/run $(BUILD) short
 .PHONY: check-paper-long
 check-paper-long: check-paper-programs | paper-deps

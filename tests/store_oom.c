@@ -207,7 +207,7 @@ static size_t held_by(bpcn_memory *memory)
 {
     if (memory != NULL) {
         for (size_t k = 0; k < memory->contents.count; k++)
-            shard_ops_for(memory->contents.shard[k])->cache_reset(memory->cache[k], memory->contents.shard[k]);
+            shard_ops_for(memory->contents.shard[k])->reset_cache(memory->cache[k], memory->contents.shard[k]);
     }
     return live_count;
 }

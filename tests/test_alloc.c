@@ -239,7 +239,7 @@ static const struct call {
 /* What a memory holds without what is prepared of it for later calls. */
 static size_t held_by(const struct scene *s)
 {
-    shard_ops_for(s->memory->contents.shard[0])->cache_reset(s->memory->cache[0], s->memory->contents.shard[0]);
+    shard_ops_for(s->memory->contents.shard[0])->reset_cache(s->memory->cache[0], s->memory->contents.shard[0]);
     return live_count;
 }
 

@@ -279,7 +279,7 @@ static void threads_with_many_masks_read_the_same_bits_as_one_alone(void **state
 
 static size_t prepared_of(const bpcn_memory *m)
 {
-    return shard_ops_for(m->contents.shard[0])->cache_bytes(m->cache[0]);
+    return shard_ops_for(m->contents.shard[0])->count_cache_bytes(m->cache[0]);
 }
 
 /* A hundred masks, one after the other, hold no more than the first four, but for what masks differ by: the levels of

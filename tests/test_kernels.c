@@ -209,8 +209,8 @@ static void compare_bits(const struct kernels *one, const struct kernels *other)
 #endif
 
 #if defined(__x86_64__) && !defined(CHECKED_BY_CLANG)
-extern const struct kernels kernels_wide, kernels_narrow;
-static const struct kernels *const fusing[] = {&kernels_wide, &kernels_narrow};
+extern const struct kernels KERNELS(wide), KERNELS(narrow);
+static const struct kernels *const fusing[] = {&KERNELS(wide), &KERNELS(narrow)};
 #else
 static const struct kernels *const fusing[] = {NULL, NULL};
 #endif

@@ -248,10 +248,10 @@ static void write_keys(bpcn_memory *memory, const struct reference *r, size_t co
     int narrow = model->options.precision == BPCN_FLOAT32;
     const struct shard_ops *core = shard_ops_for(model);
     struct shard shard = {.model = model};
-    struct writer *editor = core->writer_create(&shard, NULL, 0);
+    struct writer *editor = core->create_writer(&shard, NULL, 0);
     const double weight = 0;
     assert_non_null(editor);
-    assert_ok(core->writer_reserve(editor, CHANGE_WRITE));
+    assert_ok(core->reserve_writer(editor, CHANGE_WRITE));
     for (size_t t = 0; t < count; t++) {
         const double *key = r->z + t % KEYS * WIDTH, *target = r->y + t % KEYS * BELOW;
         for (size_t j = 0; j < BELOW; j++)
@@ -265,7 +265,7 @@ static void write_keys(bpcn_memory *memory, const struct reference *r, size_t co
         }
         core->apply(editor, &change);
     }
-    core->writer_free(editor);
+    core->free_writer(editor);
 }
 
 /* Predictions z mean of keys and probes, which are of size 1 and more. */

@@ -3,6 +3,7 @@
 #define BPCN_CHECKS_H
 
 #include "error.h"
+#include "symbols.h"
 #include "transaction.h"
 
 static inline bpcn_status check_pointer(const void *pointer, const char *what)

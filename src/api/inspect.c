@@ -58,7 +58,7 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
     for (size_t k = 0; k < c->count; k++)
-        prepared += shard_ops_for(m)->cache_bytes(memory->cache[k]);
+        prepared += shard_ops_for(m)->count_cache_bytes(memory->cache[k]);
     bpcn_stats full = {.size = sizeof full,
                        .dim = m->width[0],
                        .code_dim = m->code_dim,
@@ -104,7 +104,7 @@ static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
     struct model *model = memory->contents.shard[shard];
     if (memory->contents.index != NULL)
         index_note_missing(memory->contents.index, shard);
-    shard_ops_for(model)->cache_reset(memory->cache[shard], model);
+    shard_ops_for(model)->reset_cache(memory->cache[shard], model);
     return BPCN_OK;
 }
 
@@ -307,7 +307,7 @@ static bpcn_status begin_shard(bpcn_memory *m, size_t k)
 {
     bpcn_options options = contents_shard_options(&m->contents.options, k);
     struct model *model = shard_prior(&options);
-    m->cache[k] = model ? shard_ops_for(model)->cache_create(model) : NULL;
+    m->cache[k] = model ? shard_ops_for(model)->create_cache(model) : NULL;
     if (m->cache[k] == NULL) {
         shard_free(model);
         return out_of_memory();

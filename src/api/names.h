@@ -2,6 +2,7 @@
 #ifndef BPCN_NAMES_H
 #define BPCN_NAMES_H
 
+#include "symbols.h"
 #include "transaction.h"
 
 /* Whether the n names, where there are any, can be names. */

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "network.h"
+#include "symbols.h"
 
 /* The rows themselves for float32 models, else a copy in double that the caller frees. */
 static inline void *to_real(const struct model *model, const float *x, size_t entries, void **copy)

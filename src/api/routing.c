@@ -298,7 +298,7 @@ bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struc
     if (status == BPCN_OK && begin) {
         bpcn_options options = contents_shard_options(&c->options, next);
         empty.model = shard_prior(&options);
-        empty.cache = empty.model ? shard_ops_for(empty.model)->cache_create(empty.model) : NULL;
+        empty.cache = empty.model ? shard_ops_for(empty.model)->create_cache(empty.model) : NULL;
         memcpy(rows, c->rows, c->count * sizeof *rows);
         rows[c->count] = 1;
         shard[c->count] = empty;
@@ -310,7 +310,7 @@ bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struc
     if (status == BPCN_OK)
         status = shards_read(&many, request);
     if (empty.model != NULL)
-        shard_ops_for(empty.model)->cache_free(empty.cache);
+        shard_ops_for(empty.model)->free_cache(empty.cache);
     shard_free(empty.model);
     free(shard);
     free(rows);

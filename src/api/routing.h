@@ -3,6 +3,7 @@
 #define BPCN_ROUTING_H
 
 #include "shards.h"
+#include "symbols.h"
 #include "transaction.h"
 
 struct routed {

@@ -7,6 +7,7 @@
 
 #include "energy.h"
 #include "preconditioner.h"
+#include "symbols.h"
 
 struct cache;
 

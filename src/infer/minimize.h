@@ -7,6 +7,7 @@
 
 #include "bayespcn.h"
 #include "real.h"
+#include "symbols.h"
 
 #include <stddef.h>
 

@@ -12,6 +12,7 @@
 #include "energy.h"
 #include "network.h"
 #include "real.h"
+#include "symbols.h"
 #include "threads.h"
 
 struct elimination;

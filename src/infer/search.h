@@ -9,6 +9,7 @@
 #include "energy.h"
 #include "minimize.h"
 #include "preconditioner.h"
+#include "symbols.h"
 
 /* ---- rows */
 

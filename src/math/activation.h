@@ -3,6 +3,7 @@
 #define BPCN_ACTIVATION_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 /* One activation: all that the library knows of it. */
 struct activation {

@@ -2,6 +2,8 @@
 #ifndef BPCN_ALLOC_H
 #define BPCN_ALLOC_H
 
+#include "symbols.h"
+
 #include <stddef.h>
 
 /* A zero count gives a valid pointer. */

@@ -6,6 +6,7 @@
 #define BPCN_CHOLESKY_H
 
 #include "kernels.h"
+#include "symbols.h"
 
 #include <stddef.h>
 

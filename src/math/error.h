@@ -3,5 +3,6 @@
 #define BPCN_ERROR_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 #endif

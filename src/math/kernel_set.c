@@ -1,11 +1,7 @@
 /*
- * The kernels of one set (see kernels.h). The Makefile compiles this file once for each, with the flags
- * of its kind of CPU and
- *
- *   KERNELS, NAME   its table and what it is called
- *   VECTOR_BYTES    of its vectors
- *   TILE_ROWS       3, 6 or 12, and
- *   TILE_LINES      1 or 2: the rows and lines of sums that its registers hold beside the factors
+ * The kernels of one set (kernels.h). This file is compiled once for each, with KERNEL_SET: 0 portable, 1 avx2,
+ * 2 avx512; the tests compile it also as 3 and 4, vectors of avx512's and portable's width in instructions of avx2,
+ * which most CPUs can run.
  *
  * Products go straight into the sum they are added to, never two of them into one expression: so there
  * is only one way for the compiler to fuse them.
@@ -14,6 +10,62 @@
 
 #include <string.h>
 
+/* VECTOR_BYTES: of a vector. TILE_ROWS (3, 6 or 12) and TILE_LINES (1 or 2): the rows and lines of sums that the
+   registers hold beside the factors. TARGET: the instructions that the CPU has. */
+#if KERNEL_SET == 0
+#define SET_NAME portable
+#define VECTOR_BYTES 16
+#if defined(__aarch64__)
+#define TILE_ROWS 6
+#else
+#define TILE_ROWS 3
+#endif
+#define TILE_LINES 1
+#elif KERNEL_SET == 1
+#define SET_NAME avx2
+#define TARGET "avx2,fma"
+#define VECTOR_BYTES 32
+#define TILE_ROWS 6
+#define TILE_LINES 1
+#elif KERNEL_SET == 2
+#define SET_NAME avx512
+#define TARGET "avx512f,fma"
+#define VECTOR_BYTES 64
+#define TILE_ROWS 12
+#define TILE_LINES 2
+#elif KERNEL_SET == 3
+#define SET_NAME wide
+#define TARGET "avx2,fma"
+#define VECTOR_BYTES 64
+#define TILE_ROWS 12
+#define TILE_LINES 2
+#else
+#define SET_NAME narrow
+#define TARGET "avx2,fma"
+#define VECTOR_BYTES 16
+#define TILE_ROWS 3
+#define TILE_LINES 1
+#endif
+
+/* Here, unlike in the rest of the library, a product may be fused with the sum it is added to. Vectors cross no file,
+   so how they would be passed does not matter. */
+#define PRAGMA(text) _Pragma(#text)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#ifdef TARGET
+#pragma clang attribute push(__attribute__((target(TARGET))), apply_to = function)
+#endif
+#else
+#pragma GCC optimize("fp-contract=fast")
+#ifdef TARGET
+#define SET_TARGET(names) PRAGMA(GCC target(names))
+SET_TARGET(TARGET)
+#endif
+#endif
+
+#define NAME_OF(set) TEXT_OF(set)
+#define TEXT_OF(set) #set
 #define INLINED static inline __attribute__((always_inline))
 
 /* For the loops that gcc would otherwise leave as they are, and their vectors in memory. Clang unrolls all
@@ -173,8 +225,8 @@ static void gelu(size_t n, const float *x, float *z, float *slope)
 
 #include "bits_body.h"
 
-const struct kernels KERNELS = {
-    .name = NAME,
+const struct kernels KERNELS(SET_NAME) = {
+    .name = NAME_OF(SET_NAME),
     .tile_rows = TILE_ROWS,
     .tile_lines = TILE_LINES,
     .tile_f32 = tile_f32,
@@ -195,3 +247,7 @@ const struct kernels KERNELS = {
     .bits_near = bits_near,
     .bits_distance = bits_distance,
 };
+
+#if defined(__clang__) && defined(TARGET)
+#pragma clang attribute pop
+#endif

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct kernels kernels_portable, kernels_avx2, kernels_avx512;
+extern const struct kernels KERNELS(portable), KERNELS(avx2), KERNELS(avx512);
 
 /* From the plainest to the best. */
 #if defined(__x86_64__)
 enum { KERNEL_SETS = 3 };
-static const struct kernels *const kernel_sets[KERNEL_SETS] = {&kernels_portable, &kernels_avx2, &kernels_avx512};
+static const struct kernels *const kernel_sets[KERNEL_SETS] = {&KERNELS(portable), &KERNELS(avx2), &KERNELS(avx512)};
 
 static int cpu_has_set(size_t i)
 {
@@ -22,7 +22,7 @@ static int cpu_has_set(size_t i)
 }
 #else
 enum { KERNEL_SETS = 1 };
-static const struct kernels *const kernel_sets[KERNEL_SETS] = {&kernels_portable};
+static const struct kernels *const kernel_sets[KERNEL_SETS] = {&KERNELS(portable)};
 
 static int cpu_has_set(size_t i)
 {

@@ -10,6 +10,7 @@
 #define BPCN_KERNELS_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 enum {
     LINE_BYTES = 64,    /* of a panel's row (matmul.h), and of the partial sums of a product */
@@ -64,6 +65,10 @@ struct kernels {
     /* z = x Phi(x) and its slope, within 3e-7 */
     void (*gelu)(size_t n, const float *x, float *z, float *slope);
 };
+
+/* The table of a set. */
+#define KERNELS(set) KERNELS_OF(set)
+#define KERNELS_OF(set) bpcn_internal_kernels_##set
 
 /* The set that BPCN_KERNELS names, otherwise the best that this CPU has; chosen at the first call. */
 const struct kernels *kernels_chosen(void);

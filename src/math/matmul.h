@@ -11,6 +11,7 @@
 #define BPCN_MATMUL_H
 
 #include "kernels.h"
+#include "symbols.h"
 #include "threads.h"
 
 #include <stddef.h>

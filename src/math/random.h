@@ -5,6 +5,8 @@
 #ifndef BPCN_RANDOM_H
 #define BPCN_RANDOM_H
 
+#include "symbols.h"
+
 #include <stddef.h>
 #include <stdint.h>
 

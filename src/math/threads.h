@@ -9,6 +9,7 @@
 #define BPCN_THREADS_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 struct team;
 

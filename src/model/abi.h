@@ -6,6 +6,7 @@
 #define BPCN_SIZED_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 struct abi {
     const char *type;

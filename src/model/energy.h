@@ -8,6 +8,7 @@
 #include "gram.h"
 #include "network.h"
 #include "real.h"
+#include "symbols.h"
 #include "threads.h"
 
 /* A particle's matrices cut into panels for many products with batches of rows. */

@@ -13,6 +13,7 @@
 #include "matmul.h"
 #include "network.h"
 #include "real.h"
+#include "symbols.h"
 #include "threads.h"
 
 struct gram {

@@ -3,6 +3,7 @@
 #define BPCN_OPTIONS_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 /* Whether BPCN_KERNELS and BPCN_THREADS can be honoured. */
 bpcn_status environment_check(void);

@@ -5,6 +5,7 @@
 #include "gram.h"
 #include "network.h"
 #include "real.h"
+#include "symbols.h"
 
 /* Room for one row. */
 struct update {

@@ -3,6 +3,7 @@
 #define BPCN_CHANGE_H
 
 #include "network.h"
+#include "symbols.h"
 
 enum change_kind {
     CHANGE_WRITE = 1,

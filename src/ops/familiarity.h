@@ -5,6 +5,7 @@
 #define BPCN_FAMILIARITY_H
 
 #include "network.h"
+#include "symbols.h"
 
 /* What is known of a row at the code that was found for it. */
 struct evidence {

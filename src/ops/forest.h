@@ -12,6 +12,8 @@
 #ifndef BPCN_FOREST_H
 #define BPCN_FOREST_H
 
+#include "symbols.h"
+
 #include <stddef.h>
 #include <stdint.h>
 

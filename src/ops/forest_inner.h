@@ -4,6 +4,7 @@
 
 #include "forest.h"
 #include "gaussian.h"
+#include "symbols.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

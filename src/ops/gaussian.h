@@ -6,6 +6,8 @@
 #ifndef BPCN_GAUSSIAN_H
 #define BPCN_GAUSSIAN_H
 
+#include "symbols.h"
+
 #include <stddef.h>
 
 /* Entries of a packed lower triangle: (i, j <= i) stands at gaussian_packed(i) + j. */

@@ -21,6 +21,7 @@
 #define BPCN_INDEX_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 struct index;
 

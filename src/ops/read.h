@@ -3,9 +3,10 @@
 #ifndef BPCN_READ_H
 #define BPCN_READ_H
 
-#include "search.h"
 #include "cache.h"
+#include "search.h"
 #include "shard.h"
+#include "symbols.h"
 
 /* What a read minimises; see bpcn_objective. */
 struct read_objective {

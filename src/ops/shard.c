@@ -109,19 +109,15 @@ static void shard_set_mean(struct layer *layer, const double *mean)
         to[j] = (real)mean[j];
 }
 
-#if BPCN_REAL_BITS == 32
-const struct shard_ops bpcn_shard_ops_f32 = {
-#else
-const struct shard_ops bpcn_shard_ops_f64 = {
-#endif
-    .cache_create = cache_create,
-    .cache_free = cache_free,
-    .cache_reset = cache_reset,
-    .cache_bytes = cache_bytes,
-    .writer_create = writer_create,
-    .writer_free = writer_free,
-    .writer_attach = writer_attach,
-    .writer_reserve = writer_reserve,
+const struct shard_ops network_ops = {
+    .create_cache = cache_create,
+    .free_cache = cache_free,
+    .reset_cache = cache_reset,
+    .count_cache_bytes = cache_bytes,
+    .create_writer = writer_create,
+    .free_writer = writer_free,
+    .attach_writer = writer_attach,
+    .reserve_writer = writer_reserve,
     .find_write = write_find,
     .find_delete = delete_find,
     .apply = shard_apply,

@@ -10,6 +10,7 @@
 
 #include "change.h"
 #include "network.h"
+#include "symbols.h"
 #include "threads.h"
 
 struct cache;
@@ -58,20 +59,20 @@ struct shortlist_request {
 };
 
 struct shard_ops {
-    struct cache *(*cache_create)(const struct model *model); /* NULL: out of memory */
-    void (*cache_free)(struct cache *cache);
+    struct cache *(*create_cache)(const struct model *model); /* NULL: out of memory */
+    void (*free_cache)(struct cache *cache);
     /* The parameters changed, or are those of another model of the same shape. */
-    void (*cache_reset)(struct cache *cache, const struct model *model);
-    size_t (*cache_bytes)(struct cache *cache);
+    void (*reset_cache)(struct cache *cache, const struct model *model);
+    size_t (*count_cache_bytes)(struct cache *cache);
 
     /* A writer finds and applies changes. With `replaying` it updates what only inference needs when it is freed, not
        after each change. NULL: out of memory. */
-    struct writer *(*writer_create)(const struct shard *shard, struct team *team, int replaying);
-    void (*writer_free)(struct writer *writer);
+    struct writer *(*create_writer)(const struct shard *shard, struct team *team, int replaying);
+    void (*free_writer)(struct writer *writer);
     /* Moves the writer to another shard of the same shape: for changes of all shards, not for rows. */
-    void (*writer_attach)(struct writer *writer, const struct shard *shard);
+    void (*attach_writer)(struct writer *writer, const struct shard *shard);
     /* Allocates what a change of this kind needs; after that, apply cannot fail. */
-    bpcn_status (*writer_reserve)(struct writer *writer, enum change_kind kind);
+    bpcn_status (*reserve_writer)(struct writer *writer, enum change_kind kind);
     /* known [dim]: as in struct change. starts [particles x code_dim] or NULL: where Adam starts. The change points to
        memory of the caller's, and to the writer's, which is valid until the writer finds the next. */
     bpcn_status (*find_write)(struct writer *writer, const void *x, const unsigned char *known, const double *starts,
@@ -89,13 +90,14 @@ struct shard_ops {
     void (*refresh_root)(struct layer *layer); /* root_real from root */
 };
 
-extern const struct shard_ops bpcn_shard_ops_f32, bpcn_shard_ops_f64, bpcn_shard_ops_table;
+/* Of a table, and of a mixture of networks in each precision: network_ops of shard.c, by its names in symbols.h. */
+extern const struct shard_ops table_ops, bpcn_internal_network_ops_f32, bpcn_internal_network_ops_f64;
 
 static inline const struct shard_ops *shard_ops_for(const struct model *model)
 {
     if (model->options.kind == BPCN_TABLE)
-        return &bpcn_shard_ops_table;
-    return model->options.precision == BPCN_FLOAT64 ? &bpcn_shard_ops_f64 : &bpcn_shard_ops_f32;
+        return &table_ops;
+    return model->options.precision == BPCN_FLOAT64 ? &bpcn_internal_network_ops_f64 : &bpcn_internal_network_ops_f32;
 }
 
 #endif

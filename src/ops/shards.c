@@ -473,15 +473,15 @@ struct model *shard_prior(const bpcn_options *options)
     if (shard.model == NULL || options->kind == BPCN_TABLE) /* an empty forest is its prior */
         return shard.model;
     const struct shard_ops *ops = shard_ops_for(shard.model);
-    struct writer *writer = ops->writer_create(&shard, NULL, 0);
-    if (writer == NULL || ops->writer_reserve(writer, CHANGE_FORGET) != BPCN_OK) {
-        ops->writer_free(writer);
+    struct writer *writer = ops->create_writer(&shard, NULL, 0);
+    if (writer == NULL || ops->reserve_writer(writer, CHANGE_FORGET) != BPCN_OK) {
+        ops->free_writer(writer);
         model_free(shard.model);
         return NULL;
     }
     /* the prior is what remains when everything is forgotten */
     ops->apply(writer, &(struct change){.kind = CHANGE_FORGET, .beta = 1});
-    ops->writer_free(writer);
+    ops->free_writer(writer);
     shard.model->forgets = 0;
     return shard.model;
 }

@@ -4,6 +4,7 @@
 
 #include "index.h"
 #include "shard.h"
+#include "symbols.h"
 #include "table_views.h"
 
 struct shards {

@@ -4,6 +4,7 @@
 
 #include "cache.h"
 #include "shard.h"
+#include "symbols.h"
 
 bpcn_status shortlist_residuals(const struct shard *shard, const struct shortlist_request *request);
 

@@ -178,15 +178,15 @@ static bpcn_status table_sample(const struct model *model, size_t n, uint64_t dr
 }
 
 /* What is left out is of layers and codes, which a table has none of: the API refuses it. */
-const struct shard_ops bpcn_shard_ops_table = {
-    .cache_create = table_cache_create,
-    .cache_free = table_cache_free,
-    .cache_reset = table_cache_reset,
-    .cache_bytes = table_cache_bytes,
-    .writer_create = table_writer_create,
-    .writer_free = table_writer_free,
-    .writer_attach = table_writer_attach,
-    .writer_reserve = table_reserve,
+const struct shard_ops table_ops = {
+    .create_cache = table_cache_create,
+    .free_cache = table_cache_free,
+    .reset_cache = table_cache_reset,
+    .count_cache_bytes = table_cache_bytes,
+    .create_writer = table_writer_create,
+    .free_writer = table_writer_free,
+    .attach_writer = table_writer_attach,
+    .reserve_writer = table_reserve,
     .find_write = table_find_write,
     .find_delete = table_find_delete,
     .apply = table_apply,

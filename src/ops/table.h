@@ -1,9 +1,10 @@
-/* A shard that is a table's forest. Its operations are bpcn_shard_ops_table (shard.h). */
+/* A shard that is a table's forest. Its operations are table_ops (shard.h). */
 #ifndef BPCN_TABLE_SHARD_H
 #define BPCN_TABLE_SHARD_H
 
 #include "forest.h"
 #include "network.h"
+#include "symbols.h"
 
 /* Gives a model of kind BPCN_TABLE its forest, empty. -1: out of memory. */
 int table_allocate(struct model *model);

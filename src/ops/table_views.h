@@ -7,6 +7,7 @@
 #define BPCN_TABLE_VIEWS_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 enum { TABLE_VIEW_CELLS = 256 }; /* of one view, at most */
 

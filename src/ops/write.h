@@ -2,9 +2,10 @@
 #ifndef BPCN_WRITE_H
 #define BPCN_WRITE_H
 
-#include "search.h"
 #include "cache.h"
+#include "search.h"
 #include "shard.h"
+#include "symbols.h"
 #include "update.h"
 
 /* What finding and applying changes needs: the row at hand, its code in every particle, and buffers. */

@@ -262,8 +262,8 @@ int writers_create(struct writers *e, struct contents *contents, struct cache **
 
 static void writers_drop_fresh(struct writers *e)
 {
-    e->core->writer_free(e->first);
-    e->core->cache_free(e->fresh.cache);
+    e->core->free_writer(e->first);
+    e->core->free_cache(e->fresh.cache);
     shard_free(e->fresh.model);
     e->first = NULL;
     e->fresh = (struct shard){NULL, NULL};
@@ -272,8 +272,8 @@ static void writers_drop_fresh(struct writers *e)
 void writers_free(struct writers *e)
 {
     for (size_t k = 0; e->editor != NULL && k < e->contents->options.shards; k++)
-        e->core->writer_free(e->editor[k]);
-    e->core->writer_free(e->all);
+        e->core->free_writer(e->editor[k]);
+    e->core->free_writer(e->all);
     writers_drop_fresh(e);
     free(e->editor);
 }
@@ -291,9 +291,9 @@ static struct writer *writers_fresh(struct writers *e, size_t k)
     e->next = k;
     e->fresh.model = shard_prior(&options);
     if (e->fresh.model != NULL && e->cache != NULL)
-        e->fresh.cache = e->core->cache_create(e->fresh.model);
+        e->fresh.cache = e->core->create_cache(e->fresh.model);
     if (e->fresh.model != NULL && (e->cache == NULL || e->fresh.cache != NULL))
-        e->first = e->core->writer_create(&e->fresh, e->team, e->replaying);
+        e->first = e->core->create_writer(&e->fresh, e->team, e->replaying);
     if (e->first == NULL)
         writers_drop_fresh(e);
     return e->first;
@@ -305,7 +305,7 @@ struct writer *writers_of(struct writers *e, size_t k, int begin)
         return e->first != NULL && e->next == k ? e->first : writers_fresh(e, k);
     struct shard shard = writers_shard(e, k);
     if (e->editor[k] == NULL)
-        e->editor[k] = e->core->writer_create(&shard, e->team, e->replaying);
+        e->editor[k] = e->core->create_writer(&shard, e->team, e->replaying);
     return e->editor[k];
 }
 
@@ -322,7 +322,7 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
     for (size_t part = 0; !is_of_all_shards(change) && status == BPCN_OK && part < contents_parts(e->contents);
          part++) {
         struct writer *editor = writers_of(e, contents_part(e->contents, change, part).shard, change->begin);
-        status = editor != NULL ? e->core->writer_reserve(editor, change->kind) : BPCN_NO_MEMORY;
+        status = editor != NULL ? e->core->reserve_writer(editor, change->kind) : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK && change->name != NULL &&
         names_reserve(&e->contents->names, e->contents->names.count + 1) != 0)
@@ -333,19 +333,19 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
     if (!is_of_all_shards(change))
         return status;
     if (e->all == NULL)
-        e->all = e->core->writer_create(&first, e->team, e->replaying);
+        e->all = e->core->create_writer(&first, e->team, e->replaying);
     else
-        e->core->writer_attach(e->all, &first); /* the shard it was at last may have begun anew since */
-    return e->all != NULL ? e->core->writer_reserve(e->all, change->kind) : BPCN_NO_MEMORY;
+        e->core->attach_writer(e->all, &first); /* the shard it was at last may have begun anew since */
+    return e->all != NULL ? e->core->reserve_writer(e->all, change->kind) : BPCN_NO_MEMORY;
 }
 
 /* The empty shard takes its place. */
 static void writers_begin(struct writers *e, size_t k)
 {
-    e->core->writer_free(e->editor[k]);
+    e->core->free_writer(e->editor[k]);
     contents_begin(e->contents, k, e->fresh.model);
     if (e->cache != NULL) {
-        e->core->cache_free(e->cache[k]);
+        e->core->free_cache(e->cache[k]);
         e->cache[k] = e->fresh.cache;
     }
     e->editor[k] = e->first;
@@ -363,7 +363,7 @@ void writers_apply(struct writers *e, const struct change *change)
     }
     for (size_t k = 0; is_of_all_shards(change) && k < e->contents->count; k++) {
         struct shard shard = writers_shard(e, k);
-        e->core->writer_attach(e->all, &shard);
+        e->core->attach_writer(e->all, &shard);
         e->core->apply(e->all, change);
     }
     contents_count(e->contents, change);

@@ -10,6 +10,7 @@
 #include "name_table.h"
 #include "novelty_history.h"
 #include "shard.h"
+#include "symbols.h"
 #include "table_views.h"
 
 /* ---- contents */

@@ -7,6 +7,7 @@
 #define BPCN_FILE_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,6 +7,7 @@
 
 #include "bayespcn.h"
 #include "index.h"
+#include "symbols.h"
 
 #include <stddef.h>
 #include <stdint.h>

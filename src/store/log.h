@@ -9,6 +9,7 @@
 #include "contents.h"
 #include "file.h"
 #include "format.h"
+#include "symbols.h"
 
 enum { RECORD_BYTES = 48, RECORD_END_BYTES = 8 }; /* before and after a record's payload */
 

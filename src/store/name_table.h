@@ -7,6 +7,7 @@
 #define BPCN_NAME_TABLE_H
 
 #include "bayespcn.h"
+#include "symbols.h"
 
 enum {
     SKETCH = 32,

@@ -6,6 +6,8 @@
 #ifndef BPCN_NOVELTY_HISTORY_H
 #define BPCN_NOVELTY_HISTORY_H
 
+#include "symbols.h"
+
 #include <stddef.h>
 
 #define NOVELTY_MOST 1e300 /* no number is greater: differences stay finite */

@@ -5,6 +5,7 @@
 #include "contents.h"
 #include "file.h"
 #include "format.h"
+#include "symbols.h"
 
 enum { PLACE_BYTES = 4096 };
 

@@ -5,6 +5,7 @@
 #include "contents.h"
 #include "file.h"
 #include "format.h"
+#include "symbols.h"
 
 /* Writes the memory from the file's first byte on, and tells the header. Fails with a sentence. */
 bpcn_status snapshot_write(const struct contents *contents, uint64_t generation, const struct file *file,

@@ -9,6 +9,7 @@
 #include "change.h"
 #include "contents.h"
 #include "file.h"
+#include "symbols.h"
 
 struct store;
 

@@ -14,7 +14,7 @@ bpcn_status out_of_memory(void)
 static void caches_free(const struct contents *contents, struct cache **cache)
 {
     for (size_t k = 0; cache != NULL && k < contents->options.shards; k++)
-        shard_ops_for(contents->shard[0])->cache_free(cache[k]);
+        shard_ops_for(contents->shard[0])->free_cache(cache[k]);
     free(cache);
 }
 
@@ -23,7 +23,7 @@ static struct cache **prepare(const struct contents *contents)
 {
     struct cache **cache = alloc_zeroed(contents->options.shards, sizeof(struct cache *));
     for (size_t k = 0; cache != NULL && k < contents->count; k++) {
-        cache[k] = shard_ops_for(contents->shard[k])->cache_create(contents->shard[k]);
+        cache[k] = shard_ops_for(contents->shard[k])->create_cache(contents->shard[k]);
         if (cache[k] == NULL) {
             caches_free(contents, cache);
             return NULL;
@@ -107,10 +107,10 @@ static void prepare_again(bpcn_memory *m)
     const struct shard_ops *core = shard_ops_for(m->contents.shard[0]);
     for (size_t k = 0; k < m->contents.options.shards; k++) {
         if (k < m->contents.count) {
-            core->cache_reset(m->cache[k], m->contents.shard[k]);
+            core->reset_cache(m->cache[k], m->contents.shard[k]);
             continue;
         }
-        core->cache_free(m->cache[k]);
+        core->free_cache(m->cache[k]);
         m->cache[k] = NULL;
     }
 }

@@ -5,6 +5,7 @@
 #include "contents.h"
 #include "shard.h"
 #include "store.h"
+#include "symbols.h"
 
 struct bpcn_memory {
     struct contents contents;
