@@ -68,8 +68,10 @@ $(BUILD)/paper/tests/precision.f64.o: PRECISION = -DBPCN_REAL_BITS=64
 
 .PHONY: check-paper check-paper-programs
 check-paper-programs: paper paper-mpi $(PAPER_TESTS) $(PAPER_PRECISION)
-check-paper: check-paper-programs ## the laboratory's tests
+check-paper: ## the laboratory's tests
+	$(Q)scripts/install-deps build check mpi paper
+	$(Q)$(MAKE) check-paper-programs
 	$(Q)PYTHON=$(PYTHON) paper/tests/run $(BUILD) short
 .PHONY: check-paper-long
-check-paper-long: check-paper-programs | paper-deps
+check-paper-long: check-paper-programs
 	$(Q)PYTHON=$(PYTHON) paper/tests/run $(BUILD) long

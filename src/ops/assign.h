@@ -7,6 +7,7 @@
 #define BPCN_ASSIGN_H
 
 #include "shards.h"
+#include "symbols.h"
 
 struct assignment {
     size_t shard, row; /* the row's number in its request */
