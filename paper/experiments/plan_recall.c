@@ -39,7 +39,7 @@ static void add_offline(struct table *t, size_t width, bpcn_activation activatio
 
 /* GPCN in the shapes and by the minimisers that serve it: labels say which. Offline with ReLU it holds half as many
    images as it has units, and leaves little of white noise, on CIFAR-10 less where it is narrower; with GELU it holds
-   as many as units, those of CIFAR-10 only after many steps (results/README.md). */
+   as many as units, those of CIFAR-10 only after many steps (results/notes.md). */
 static void add_gpcn(struct table *t, const struct sizes *z)
 {
     int cifar = strcmp(t->dataset, "cifar10") == 0;
