@@ -687,12 +687,6 @@ def experiment_page(results, experiment, page):
     if experiment in ("recall", "search"):
         page.heading(2, "Time")
         times_page(results, page, (experiment,))
-    above = [(t, r, n) for t in tables for r in t.rows if r.role != "opponent" for n in t.lengths
-             if figure_of(results, t, r, n).relation == "above"]
-    if above:
-        page.heading(2, "The memory above the paper's figure")
-        page.list([f"{t.title}, {r.label}, {n} images: {f.mean:.4f} against {f.paper:.4f}. {reason_text(results, t, r, n)}"
-                   for t, r, n in above for f in [figure_of(results, t, r, n)]])
     page.heading(2, "How the rows were computed")
     page.list(list(captions(results, tables)))
     provenance(results, tables, page)
@@ -859,7 +853,6 @@ def draw_experiment(results, experiment, dataset):
     panels = list(dict.fromkeys(line.panel for line in lines))
     if not groups:
         return None
-    linear = tables[0].measure == "accuracy" or all(t.kind == "stream" for t in tables if results.cells([t]))
     figure, grid = plt.subplots(len(groups), len(panels), squeeze=False, layout="constrained",
                                 figsize=(3.1 * len(panels) + 3.4, 2.5 * len(groups)))
     for g, group in enumerate(groups):
@@ -867,7 +860,7 @@ def draw_experiment(results, experiment, dataset):
         look = styles(mine)
         for p, panel in enumerate(panels):
             axes = grid[g][p]
-            share = linear or group == "a stream"
+            share = tables[0].measure == "accuracy" or group == "a stream"
             if not share:
                 axes.set_yscale("log")
             draw_lines(axes, [line for line in mine if line.panel == panel], look, share)

@@ -188,7 +188,8 @@ int job_list_create(const struct plan *plan, const char *out, const char *data_d
     snprintf(list->out, sizeof list->out, "%s", out);
     if (make_folder(list->out, failure) != 0)
         return -1;
-    if (results_open(list->out, &list->results, failure) != 0 || rechecks_open(list->out, &list->rechecks, failure) != 0) {
+    if (results_open(list->out, &list->results, failure) != 0 ||
+        rechecks_open(list->out, &list->rechecks, failure) != 0) {
         job_list_free(list);
         return -1;
     }

@@ -9,19 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char heading[] = "tier,experiment,dataset,title,kind,task,measure,table_queries,latest,row,role,method,layers,"
-                              "width,activation,particles,sigma_w,sigma_x,minimizer,objective,forget_every,beta,discount,"
-                              "shards,shard_rows,metric,mhn_beta,rate,iterations,momentum,budget,paper_table,paper_row,"
-                              "length,seeds,cell,code,vouched";
+static const char heading[] =
+    "tier,experiment,dataset,title,kind,task,measure,table_queries,latest,row,role,method,layers,"
+    "width,activation,particles,sigma_w,sigma_x,minimizer,objective,forget_every,beta,discount,"
+    "shards,shard_rows,metric,mhn_beta,rate,iterations,momentum,budget,paper_table,paper_row,"
+    "length,seeds,cell,code,vouched";
 
 static void put_table(FILE *file, const struct plan *plan, const struct table *t)
 {
-    static const char *const kinds[] = {[CELL_RECALL] = "recall",
-                                        [CELL_ONESHOT] = "oneshot",
-                                        [CELL_SAMPLES] = "samples",
-                                        [CELL_GENERALIZATION] = "generalization",
-                                        [CELL_STREAM] = "stream",
-                                        [CELL_RECALLED] = "recalled",
+    static const char *const kinds[] = {[CELL_RECALL] = "recall",   [CELL_ONESHOT] = "oneshot",
+                                        [CELL_SAMPLES] = "samples", [CELL_GENERALIZATION] = "generalization",
+                                        [CELL_STREAM] = "stream",   [CELL_RECALLED] = "recalled",
                                         [CELL_METRIC] = "metric"};
     fprintf(file, "%s,%s,%s,\"%s\",%s,%s,%s,%zu,%zu,", plan->tier == TIER_PAPER ? "paper" : "quick", t->experiment,
             t->dataset, t->title, kinds[t->kind], t->task.name, t->measure, t->queries, t->latest);
@@ -30,10 +28,8 @@ static void put_table(FILE *file, const struct plan *plan, const struct table *t
 /* The quick tier has no figures of the paper beside it. */
 static void put_row(FILE *file, const struct plan *plan, const struct row *r)
 {
-    static const char *const roles[] = {[ROLE_OURS] = "ours",
-                                        [ROLE_OBJECTIVE] = "objective",
-                                        [ROLE_PAPER] = "paper",
-                                        [ROLE_OPPONENT] = "opponent"};
+    static const char *const roles[] = {
+        [ROLE_OURS] = "ours", [ROLE_OBJECTIVE] = "objective", [ROLE_PAPER] = "paper", [ROLE_OPPONENT] = "opponent"};
     static const char *const metrics[] = {
         [MHN_DOT] = "dot", [MHN_EUCLIDEAN] = "euclidean", [MHN_PAPER_DOT] = "paper dot"};
     const struct method_spec *s = &r->spec;

@@ -100,7 +100,7 @@ void rechecks_free(struct rechecks *c)
 }
 
 int rechecks_add(struct rechecks *c, const struct cell *cell, double before, double again, const char *word,
-                const struct provenance *provenance, struct failure *failure)
+                 const struct provenance *provenance, struct failure *failure)
 {
     char key[KEY_ROOM], kind[KIND_ROOM], line[ROW_ROOM];
     cell_key(cell, key, sizeof key);
@@ -173,7 +173,7 @@ static void choose(size_t *number, size_t count, size_t sample, uint64_t seed)
 }
 
 static int recheck_cell(const struct job_list *list, const struct cell *cell, int record, FILE *out, size_t *moved,
-                      struct failure *failure)
+                        struct failure *failure)
 {
     static const char *const words[] = {"unmoved", "rounded", "MOVED", "OTHER DATA"};
     char key[KEY_ROOM];
@@ -196,7 +196,7 @@ static int recheck_cell(const struct job_list *list, const struct cell *cell, in
 }
 
 int recheck_cells(const struct job_list *list, size_t sample, uint64_t seed, int record, FILE *out, size_t *moved,
-                struct failure *failure)
+                  struct failure *failure)
 {
     size_t count = 0, *number = calloc(list->cells + 1, sizeof *number);
     int status = number != NULL ? 0 : failed(failure, "out of memory");

@@ -260,6 +260,6 @@ void reproduce_tell(const struct reproduction *r, FILE *out)
     size_t there = 0;
     for (size_t i = 0; i < r->list.cells; i++)
         there += (size_t)cell_load(&r->list, &r->list.cell[i], NULL);
-    fprintf(out, "%zu of %zu cells are in %s/cells.csv; paper/report.py %s writes the report\n", there, r->list.cells, r->out,
-            r->out);
+    fprintf(out, "%zu of %zu cells are in %s/cells.csv; paper/report.py %s writes the report\n", there, r->list.cells,
+            r->out, r->out);
 }

@@ -1,4 +1,5 @@
-/* The command `reproduce`: its arguments, its jobs, and what it leaves behind. Shared by bpcn-paper and bpcn-paper-mpi. */
+/* The command `reproduce`: its arguments, its jobs, and what it leaves behind. Shared by bpcn-paper and bpcn-paper-mpi.
+ */
 #ifndef EXPERIMENTS_REPRODUCE_H
 #define EXPERIMENTS_REPRODUCE_H
 

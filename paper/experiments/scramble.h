@@ -1,5 +1,5 @@
-/* A bijection of 64 bits that leaves no pattern: the finaliser of SplitMix (Steele, Lea and Flood 2014). As in src/math,
-   which is not seen from here. */
+/* A bijection of 64 bits that leaves no pattern: the finaliser of SplitMix (Steele, Lea and Flood 2014). As in
+   src/math, which is not seen from here. */
 #ifndef EXPERIMENTS_SCRAMBLE_H
 #define EXPERIMENTS_SCRAMBLE_H
 

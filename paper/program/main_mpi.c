@@ -1,6 +1,6 @@
 /*
- * bpcn-paper-mpi reproduce: the cells of an experiment on many machines. Rank 0 hands out jobs, one at a time, to whoever is
- * free; all ranks see the results folder through a shared file system.
+ * bpcn-paper-mpi reproduce: the cells of an experiment on many machines. Rank 0 hands out jobs, one at a time, to
+ * whoever is free; all ranks see the results folder through a shared file system.
  *
  *     mpirun -n 8 bpcn-paper-mpi reproduce recall --tier paper
  */

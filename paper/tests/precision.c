@@ -141,11 +141,11 @@ static void products(const struct descent *d, size_t l, size_t n, const real *po
     size_t width = net->width;
     for (size_t i = 0; i < n; i++)
         activation_apply(BPCN_GELU, 0, width, points + i * point_dim(d) + l * width, net->z + i * width,
-                 net->slope + i * width);
+                         net->slope + i * width);
     if (n == 1) {
         matmul_row(width, width, layer->covariance, net->z, net->spread);
         matmul_residual(NULL, width, layer->below, layer->mean, net->z, target_of(d, l, 0, points), NULL, net->error,
-                   net->pull);
+                        net->pull);
         return;
     }
     matmul(NULL, &layer->spread, n, net->z, net->spread);

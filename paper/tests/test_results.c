@@ -463,7 +463,8 @@ static void cells_say_how_they_were_computed_and_older_ones_less(void **state)
 
 static void what_a_method_depends_on_has_a_digest_of_its_own(void **state)
 {
-    struct method_spec memory = {.kind = METHOD_BAYESPCN}, gpcn = {.kind = METHOD_GPCN_ONLINE}, mhn = {.kind = METHOD_MHN};
+    struct method_spec memory = {.kind = METHOD_BAYESPCN}, gpcn = {.kind = METHOD_GPCN_ONLINE},
+                       mhn = {.kind = METHOD_MHN};
     (void)state;
     assert_string_not_equal(provenance_code(&memory), provenance_code(&gpcn));
     assert_string_not_equal(provenance_code(&memory), provenance_code(&mhn));
