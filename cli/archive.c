@@ -470,7 +470,8 @@ static int adopt(const struct console *console, const char *from, const char *to
         return status;
     bpcn_memory_get_options(memory, &o);
     snprintf(size, sizeof size, "%zu", o.dim);
-    bool lines = strncmp(text, "columns=", 8) == 0 || strncmp(text, "missing=", 8) == 0;
+    bool lines = strncmp(text, "columns=", 8) == 0 || strncmp(text, "missing=", 8) == 0 ||
+                 strncmp(text, "schema=", 7) == 0 || strncmp(text, "decimal=", 8) == 0;
     int failed = lines     ? fmt_schema_parse(text, &fields) != BPCN_OK
                  : text[0] ? fmt_schema_parse_fields(text, &fields) != BPCN_OK
                            : fields_parse_shape("row", size, &fields);

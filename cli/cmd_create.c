@@ -149,7 +149,7 @@ static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
         return status;
     struct plan again = {0};
     bpcn_options_default(&again.options, sizeof again.options);
-    status = table_options(&a->console, schema_of(plan), plan->like.path, &again.options);
+    status = table_options(&a->console, schema_of(plan), plan->like.path, plan->like.found.rows, &again.options);
     if (status != 0)
         return status;
     parse_all(a, argc, argv, &again); /* it went well before */
@@ -352,9 +352,10 @@ int cmd_create(int argc, char **argv)
                                "%s: say what a row is with one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
                                "--fields image:28x28,label:10",
                                args_rest(&a)[0]);
-    else if (!table && (plan.like.wish_count > 0 || plan.like.missing.count > 0))
-        status =
-            console_usage(&a.console, "--column, --ignore and --missing are about the columns of a --like TABLE.csv");
+    else if (!table && (plan.like.wish_count > 0 || plan.like.missing.count > 0 || plan.like.not_missing.count > 0 ||
+                        plan.like.decimal != 0))
+        status = console_usage(&a.console, "--column, --ignore, --missing, --not-missing and --decimal are about the "
+                                           "columns of a --like TABLE.csv");
     else if (table)
         status = plan_table(&a, argc, argv, &plan);
     if (status == 0 && a.status < 0)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 struct fill {
     struct memory_file file;
@@ -21,7 +22,9 @@ struct fill {
     const char *output; /* -o; "-": standard output */
     const char *spread; /* --spread, or NULL */
     bool write;         /* learn every row after it was filled */
-    size_t rows, filled_rows, filled_cells, written;
+    bool beyond;        /* fills may lie beyond the values seen */
+    bool kept;          /* after an interrupt: the output has the rows so far */
+    size_t rows, filled_rows, filled_cells, written, bad_rows;
 };
 
 /* Whether the input is read as text, cell by cell. */
@@ -182,6 +185,7 @@ struct filler {
     struct gap *gap;
     size_t gaps, gap_room;
     size_t rows, most;         /* with gaps, waiting; at most */
+    bool in_place;             /* the output is the input */
     float *x, *whole, *spread; /* [most x dim]; x as it was read */
     unsigned char *known;      /* [most x dim] */
 };
@@ -216,6 +220,19 @@ static bool add_gap(struct filler *f, const struct table_cell *cell, bool quoted
     return true;
 }
 
+/* The row just read, which could not be understood, as it stands; its spreads are an empty line. */
+static bool add_bad_row(struct filler *f)
+{
+    const fmt_record *r = &f->table->record;
+    bool good = append(&f->text, r->before, r->before_size);
+    for (size_t i = 0; i < r->count && good; i++)
+        good = (i == 0 || append(&f->text, &f->table->style.separator, 1)) &&
+               append(&f->text, r->cell[i].raw, r->cell[i].raw_size);
+    for (size_t i = 1; i < f->table->columns && good; i++)
+        good = append(&f->spreads, &f->table->style.separator, 1);
+    return good && append(&f->text, r->ending, r->ending_size) && append(&f->spreads, "\n", 1);
+}
+
 /* The row just read, whose gaps stay open. Whether it has any, or -1. */
 static int add_row(struct filler *f)
 {
@@ -245,7 +262,9 @@ static bpcn_status put_gap(struct filler *f, const struct gap *g)
     size_t at = g->row * f->fill->file.note.fields.dim + g->cell->entry;
     const fmt_column *column = g->cell->column;
     char text[FMT_CELL_ROOM];
-    fmt_decode_text(column, f->whole + at, &f->table->style, text, sizeof text);
+    fmt_style style = table_style(f->table);
+    style.beyond = f->fill->beyond;
+    fmt_decode_text(column, f->whole + at, &style, text, sizeof text);
     bool quote = g->quoted && text[0] != '"';
     bpcn_status status = quote ? fmt_output_put(f->out, "\"", 1) : BPCN_OK;
     status = status == BPCN_OK ? fmt_output_put(f->out, text, strlen(text)) : status;
@@ -253,8 +272,8 @@ static bpcn_status put_gap(struct filler *f, const struct gap *g)
     if (status != BPCN_OK || f->spread_out == NULL)
         return status;
     double spread = recall_cell_spread(column, f->whole + at, f->spread + at);
-    fmt_column shown = {.kind = FMT_NUMBER, .scale = column->kind == FMT_CATEGORY ? 1 : column->scale};
-    fmt_format_number(&shown, spread, f->table->style.decimal, text, sizeof text);
+    fmt_column shown = {.kind = FMT_NUMBER, .scale = fmt_column_has_words(column) ? 1 : column->scale};
+    fmt_format_number(&shown, spread, style.decimal, text, sizeof text);
     return fmt_output_put(f->spread_out, text, strlen(text));
 }
 
@@ -308,6 +327,23 @@ static int take_row(struct filler *f)
     return status;
 }
 
+static int hand_on(struct filler *f)
+{
+    int status = f->text.size > 0 ? flush(f) : 0;
+    if (status == 0 &&
+        (fmt_output_flush(f->out) != BPCN_OK || (f->spread_out != NULL && fmt_output_flush(f->spread_out) != BPCN_OK)))
+        status = console_error(f->fill->file.console, "%s", bpcn_error());
+    return status;
+}
+
+/* The rows that were read are filled, and stay in the output; unless that is to replace the very file that they come
+   from. */
+static int stop_after(struct filler *f)
+{
+    f->fill->kept = flush(f) == 0 && !f->in_place;
+    return EXIT_INTERRUPTED;
+}
+
 static int run(struct filler *f)
 {
     size_t dim = f->fill->file.note.fields.dim;
@@ -318,14 +354,22 @@ static int run(struct filler *f)
         return console_error(f->fill->file.console, "%s", bpcn_error());
     while (status == 0 && got > 0) {
         if (interrupted())
-            return EXIT_INTERRUPTED;
-        progress_update(&f->fill->progress, f->fill->rows, 0);
-        got = table_row(f->table, f->x + f->rows * dim, f->known + f->rows * dim);
-        if (got > 0)
+            return stop_after(f);
+        progress_update(&f->fill->progress, f->fill->rows, table_expected(f->table));
+        if (table_pauses(f->table))
+            status = hand_on(f); /* who waits for an answer gets it now */
+        got = status == 0 ? table_row(f->table, f->x + f->rows * dim, f->known + f->rows * dim) : got;
+        if (status == 0 && got == TABLE_BAD) {
+            f->fill->bad_rows++;
+            f->fill->rows += f->table->bad == BAD_KEEP;
+            if (f->table->bad == BAD_KEEP && !add_bad_row(f))
+                status = console_error(f->fill->file.console, "out of memory");
+        } else if (status == 0 && got > 0) {
             status = take_row(f);
+        }
     }
     if (got < 0)
-        return interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
+        return interrupted() ? stop_after(f) : EXIT_FAILED;
     if (status == 0 && !append(&f->text, f->table->record.before, f->table->record.before_size))
         status = console_error(f->fill->file.console, "out of memory");
     return status ? status : flush(f);
@@ -334,7 +378,7 @@ static int run(struct filler *f)
 /* Both files, or neither. */
 static int finish(struct filler *f, int status)
 {
-    bpcn_status kept = status == 0 ? BPCN_OK : BPCN_INVALID;
+    bpcn_status kept = status == 0 || (status == EXIT_INTERRUPTED && f->fill->kept) ? BPCN_OK : BPCN_INVALID;
     kept = fmt_output_close(f->out, kept);
     kept = fmt_output_close(f->spread_out, kept);
     return status == 0 && kept != BPCN_OK ? console_error(f->fill->file.console, "%s", bpcn_error()) : status;
@@ -343,7 +387,10 @@ static int finish(struct filler *f, int status)
 int fill_table(struct fill *fill, const char *path)
 {
     size_t dim = fill->file.note.fields.dim, fit = BYTES_AT_ONCE / (dim * sizeof(float));
+    struct stat from, to;
     struct filler f = {.fill = fill, .most = fill->write || fit < 1 ? 1 : fit < ROWS_AT_ONCE ? fit : ROWS_AT_ONCE};
+    f.in_place =
+        stat(path, &from) == 0 && stat(fill->output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
     f.x = malloc(f.most * dim * sizeof *f.x);
     f.whole = malloc(f.most * dim * sizeof *f.whole);
     f.spread = malloc(f.most * dim * sizeof *f.spread);
@@ -351,7 +398,8 @@ int fill_table(struct fill *fill, const char *path)
     int status = EXIT_FAILED;
     if (f.x == NULL || f.whole == NULL || f.spread == NULL || f.known == NULL)
         console_error(fill->file.console, "out of memory");
-    else if ((f.table = table_open(fill->file.console, &fill->file.note.fields, path, fill->input.clip)) == NULL)
+    else if ((f.table = table_open(fill->file.console, &fill->file.note.fields, path, fill->input.clip,
+                                   fill->input.bad)) == NULL)
         status = EXIT_FAILED;
     else if (fmt_output_open(fill->output, &f.out) != BPCN_OK ||
              (fill->spread != NULL && fmt_output_open(fill->spread, &f.spread_out) != BPCN_OK))
@@ -397,15 +445,21 @@ static int open_and_run(struct args *a, struct fill *f)
     if (status == EXIT_INTERRUPTED)
         console_error(&a->console, "%s: %s after %zu row%s%s%s%s", f->file.path, interruption(), f->rows,
                       f->rows == 1 ? "" : "s", piped ? "" : "; ", piped ? "" : f->output,
-                      piped ? "" : " was not written");
+                      piped     ? ""
+                      : f->kept ? (f->rows == 1 ? " has it" : " has them")
+                                : " was not written");
     int saved = f->written > 0 ? memory_file_commit(&f->file) : 0;
     if (status == 0 && saved == 0)
         tell(f);
     else if (f->written > 0)
         console_error(&a->console, "%s: %zu row%s written before that %s in the memory", f->file.path, f->written,
                       f->written == 1 ? "" : "s", f->written == 1 ? "is" : "are");
+    status = status ? status : saved;
+    status =
+        status ? status
+               : table_tell_bad(&a->console, f->bad_rows, f->input.bad == BAD_SKIP ? "left out" : "left as it stands");
     memory_file_close(&f->file);
-    return status ? status : saved;
+    return status;
 }
 
 int cmd_fill(int argc, char **argv)
@@ -420,6 +474,8 @@ int cmd_fill(int argc, char **argv)
             f.spread = optarg;
         else if (c == OPT_WRITE)
             f.write = true;
+        else if (c == OPT_BEYOND)
+            f.beyond = true;
         else
             input_option(&a, c, &f.input);
     if (!args_expect(&a, 2, 2))

@@ -24,9 +24,10 @@ struct scores;
    such column. */
 struct scores *scores_open(const struct console *console, const char *path, double alarm);
 
-/* Of the row with that number, counted from 0 over all inputs; a typicality below 0 is not known, and left empty. 0, or
- * an exit status after a message. */
+/* Of the row with that number, counted from 0 over all inputs; a typicality below 0 is not known, and left empty. info
+ * NULL: the row could not be read. 0, or an exit status after a message. */
 int scores_add(struct scores *scores, size_t row, const bpcn_read_info *info, double typicality);
+int scores_flush(struct scores *scores); /* for who waits at the other end */
 
 /* Keeps the file, or leaves what was there; frees. NULL is fine. 0, or an exit status after a message. */
 int scores_close(struct scores *scores, bool keep);
@@ -57,17 +58,23 @@ struct scores *scores_open(const struct console *console, const char *path, doub
     return NULL;
 }
 
+int scores_flush(struct scores *s)
+{
+    return fmt_output_flush(s->out) == BPCN_OK ? 0 : console_error(s->console, "%s", bpcn_error());
+}
+
 int scores_add(struct scores *s, size_t row, const bpcn_read_info *info, double typicality)
 {
     char line[160], share[32] = "";
     bool alarm = typicality >= 0 && typicality <= s->alarm;
     if (typicality >= 0)
         snprintf(share, sizeof share, "%.6g", typicality);
-    int size = snprintf(line, sizeof line, "%zu,%.6f,%.6g,%s,%s%s\n", row, info->log_density, info->familiarity,
-                        bpcn_verdict_name(info->verdict), share,
-                        s->alarm < 0 ? ""
-                        : alarm      ? ",1"
-                                     : ",0");
+    int size = info == NULL ? snprintf(line, sizeof line, "%zu,,,not read,%s\n", row, s->alarm < 0 ? "" : ",")
+                            : snprintf(line, sizeof line, "%zu,%.6f,%.6g,%s,%s%s\n", row, info->log_density,
+                                       info->familiarity, bpcn_verdict_name(info->verdict), share,
+                                       s->alarm < 0 ? ""
+                                       : alarm      ? ",1"
+                                                    : ",0");
     if (fmt_output_put(s->out, line, (size_t)size) == BPCN_OK)
         return 0;
     return console_error(s->console, "%s", bpcn_error());
@@ -158,10 +165,13 @@ static void json_cell(const fmt_column *f, const float *x)
 {
     fmt_style plain = {.separator = '\0', .decimal = '.'};
     char text[FMT_CELL_ROOM];
-    if (f->kind == FMT_CATEGORY)
+    if (fmt_column_has_words(f)) {
         json_write_string(stdout, f->words.word[(size_t)fmt_decode_value(f, x)]);
-    else {
+    } else if (fmt_column_is_date(f)) {
         fmt_decode_text(f, x, &plain, text, sizeof text);
+        json_write_string(stdout, text);
+    } else {
+        fmt_format_number(f, fmt_decode_value(f, x), '.', text, sizeof text);
         printf("%s", text);
     }
 }
@@ -303,6 +313,11 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
         struct row_view v = {batch, query, &info[i], answer, first + i, typicality[i], ""};
         double error = -1;
         r->rows++;
+        if (batch->bad != NULL && batch->bad[first + i]) {
+            for (size_t j = 0; j < dim && answer != NULL; j++)
+                answer[j] = NAN;
+            continue; /* it was said */
+        }
         r->verdicts[info[i].verdict]++;
         r->alarms += alarming(r, &v);
         if (answer != NULL && info[i].familiarity < r->refuse) {
@@ -395,7 +410,8 @@ static int read_rows(struct reading *r, const struct input *input, const struct 
         view.known += first * dim;
         status = output_add(r->out, &part, &view, rows, answers, familiarity);
         for (size_t i = 0; i < rows && r->scores != NULL && status == 0; i++)
-            status = scores_add(r->scores, r->rows - rows + i, &info[i], typicality[i]);
+            status = scores_add(r->scores, r->rows - rows + i, batch->bad && batch->bad[first + i] ? NULL : &info[i],
+                                typicality[i]);
         if (status == 0 && r->write)
             status = learn(r, &part, &view);
         if (status != 0)
@@ -461,10 +477,20 @@ static void hint_at_noise(const struct reading *r)
 
 static void tell_interruption(const struct reading *r)
 {
-    const char *lost = r->scores_path ? r->scores_path : output_waits(r->out) ? r->out_options.path : NULL;
+    const char *lost = output_waits(r->out) ? r->out_options.path : NULL;
     lost = lost != NULL && strcmp(lost, "-") == 0 ? NULL : lost;
+    const char *has = r->scores_path != NULL && strcmp(r->scores_path, "-") != 0 ? r->scores_path : NULL;
     console_error(r->file.console, "%s: %s after %zu row%s%s%s%s", r->file.path, interruption(), r->rows,
-                  r->rows == 1 ? "" : "s", lost ? "; " : "", lost ? lost : "", lost ? " was not written" : "");
+                  r->rows == 1 ? "" : "s",
+                  lost  ? "; "
+                  : has ? ", which "
+                        : "",
+                  lost  ? lost
+                  : has ? has
+                        : "",
+                  lost  ? " was not written"
+                  : has ? " has"
+                        : "");
 }
 
 static int run(struct reading *r, struct input *input)
@@ -475,6 +501,10 @@ static int run(struct reading *r, struct input *input)
     while (status == 0 && (got = input_next(input, &batch)) > 0) {
         status = read_batch(r, input, &batch);
         batch_free(&batch);
+        if (input_pauses(input)) {
+            fflush(stdout);
+            status = status || r->scores == NULL ? status : scores_flush(r->scores);
+        }
     }
     progress_clear(&r->progress);
     if (got < 0)
@@ -482,7 +512,7 @@ static int run(struct reading *r, struct input *input)
     if (status == EXIT_INTERRUPTED)
         tell_interruption(r);
     status = status ? status : output_finish(r->out);
-    int kept = scores_close(r->scores, status == 0);
+    int kept = scores_close(r->scores, status == 0 || status == EXIT_INTERRUPTED); /* rows that were scored stay */
     int saved = r->written > 0 ? memory_file_commit(&r->file) : 0;
     if (r->written > 0 && (status || kept || saved))
         console_error(r->file.console, "%s: %zu row%s written before that %s in the memory", r->file.path, r->written,
@@ -496,7 +526,8 @@ static int run(struct reading *r, struct input *input)
         console_note(r->file.console, "%zu of %zu rows are unknown to the memory and were not answered", r->refused,
                      r->rows);
     int skipped = input_tell_skipped(input);
-    return r->refused > 0 ? EXIT_REFUSED : skipped;
+    int bad = table_tell_bad(r->file.console, input_bad_rows(input), r->score ? "not scored" : "not answered");
+    return r->refused > 0 ? EXIT_REFUSED : skipped ? skipped : bad;
 }
 
 static int open_and_run(struct args *a, struct reading *r)

@@ -214,7 +214,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         progress_update(&w->progress, before + i, input_expected(input));
         int status = 0;
         count = rows_together(batch, i, most, w->options.dim);
-        w->empty += count == 0;
+        w->empty += count == 0 && (batch->bad == NULL || !batch->bad[i]);
         if (w->options.shards > 1 && w->options.views == 0 && most == 1 && !w->skip_known && (i == 0 || i >= w->until))
             status = look_ahead(w, batch, i);
         int known = count > 0 && status == 0 ? passes_over(w, batch, i) : 0;
@@ -305,6 +305,8 @@ static int run(struct writing *w, struct input *input)
     while (status == 0 && (got = input_next(input, &batch)) > 0) {
         status = write_batch(w, input, &batch);
         batch_free(&batch);
+        if (input_pauses(input))
+            fflush(stdout);
     }
     w->progress.done = w->written;
     progress_clear(&w->progress);
@@ -312,7 +314,8 @@ static int run(struct writing *w, struct input *input)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     status = finish(w, status);
     int skipped = input_tell_skipped(input);
-    return status ? status : skipped;
+    int bad = status ? 0 : table_tell_bad(w->file.console, input_bad_rows(input), "not written");
+    return status ? status : skipped ? skipped : bad;
 }
 
 /* Shards have a sharper way to keep the recent past than to let everything fade. */

@@ -32,9 +32,11 @@ struct piece {
     unsigned char *known; /* [rows x size], or NULL: everything */
     uint8_t *labels;      /* [rows] that came along, or NULL */
     char *names;          /* [rows] of NAME_ROOM bytes each, of a table's column; or NULL */
-    bool repeats;         /* a value given in place: stands for any number of rows */
-    bool ended;           /* a stream that has no more rows */
-    bool part;            /* rows of a table, perhaps not all of them */
+    unsigned char *bad;   /* [rows] of a table that could not be read; or NULL */
+    size_t bad_rows;
+    bool repeats; /* a value given in place: stands for any number of rows */
+    bool ended;   /* a stream that has no more rows */
+    bool part;    /* rows of a table, perhaps not all of them */
 };
 
 /* 0, or -1 after a message. *table is opened here for a table, which comes in pieces, and closed after the last. */
@@ -54,6 +56,7 @@ static void piece_free(struct piece *piece)
     free(piece->known);
     free(piece->labels);
     free(piece->names);
+    free(piece->bad);
     *piece = (struct piece){0};
 }
 
@@ -356,24 +359,32 @@ static int load_rows(const struct console *console, const fmt_schema *fields, co
     *piece = (struct piece){.size = fields->dim, .part = true};
     piece->x = malloc(most * fields->dim * sizeof *piece->x);
     piece->known = malloc(most * fields->dim);
+    piece->bad = calloc(most, 1);
     piece->names = options->name != NULL ? malloc(most * NAME_ROOM) : NULL;
-    if (piece->x == NULL || piece->known == NULL || (options->name != NULL && piece->names == NULL)) {
+    if (piece->x == NULL || piece->known == NULL || piece->bad == NULL ||
+        (options->name != NULL && piece->names == NULL)) {
         console_error(console, "%s: out of memory", item->path);
         return -1;
     }
     int got = 1;
     if (*table == NULL) {
-        *table = table_open(console, fields, item->path, options->clip);
+        *table = table_open(console, fields, item->path, options->clip, options->bad);
         got = *table && table_name_by(*table, options->name) == 0 &&
                       pass_rows(*table, options->first, piece->x, piece->known) == 0
                   ? 1
                   : -1;
     }
-    while (got > 0 && piece->rows < most) {
+    while (got > 0 && piece->rows < most && !(piece->rows > 0 && table_pauses(*table))) {
         got = table_row(*table, piece->x + piece->rows * fields->dim, piece->known + piece->rows * fields->dim);
-        if (got > 0 && piece->names != NULL)
+        piece->bad_rows += got == TABLE_BAD;
+        if (got == TABLE_BAD && options->bad == BAD_SKIP)
+            continue;
+        if (got > 0 && piece->names != NULL && got != TABLE_BAD)
             table_name(*table, piece->names + piece->rows * NAME_ROOM);
-        piece->rows += got > 0;
+        else if (got > 0 && piece->names != NULL)
+            piece->names[piece->rows * NAME_ROOM] = '\0';
+        if (got > 0)
+            piece->bad[piece->rows++] = got == TABLE_BAD;
     }
     piece->ended = got == 0 || options->count > 0;
     if (got >= 0 && piece->ended) {
@@ -446,6 +457,7 @@ struct input {
     bool holds;
     size_t streamed, returned; /* rows */
     size_t skipped;            /* items that were bad */
+    size_t bad_rows;           /* of tables */
 };
 
 /* FIRST:END as in Python, or one row. */
@@ -495,6 +507,9 @@ bool input_option(struct args *a, int c, struct input_options *o)
         return true;
     case OPT_SKIP_BAD:
         o->skip_bad = true;
+        return true;
+    case OPT_BAD_ROWS:
+        o->bad = (enum bad_rows)args_word(a);
         return true;
     default:
         return false;
@@ -670,8 +685,20 @@ void input_close(struct input *in)
     free(in);
 }
 
+bool input_pauses(const struct input *in)
+{
+    return in->table != NULL && table_pauses(in->table);
+}
+
+size_t input_bad_rows(const struct input *in)
+{
+    return in->bad_rows;
+}
+
 size_t input_expected(const struct input *in)
 {
+    if (in->table != NULL && in->at + 1 == in->count)
+        return in->returned - in->streamed + table_expected(in->table);
     if (in->table != NULL)
         return 0;
     for (size_t i = in->at; i < in->count; i++)
@@ -689,6 +716,7 @@ void batch_free(struct batch *batch)
     free(batch->known);
     free(batch->given);
     free(batch->names);
+    free(batch->bad);
     *batch = (struct batch){0};
 }
 
@@ -741,6 +769,7 @@ static int load_next(struct input *in)
         if (failed || in->held.ended || in->held.repeats)
             in->at++;
         if (!in->holds) {
+            in->bad_rows += in->held.bad_rows;
             piece_free(&in->held);
             in->streamed = 0;
         }
@@ -782,6 +811,7 @@ static int take_whole(struct input *in, struct batch *batch)
                             .x = in->held.x,
                             .known = in->held.known,
                             .names = in->held.names,
+                            .bad = in->held.bad,
                             .given = malloc(in->fields->count * sizeof *batch->given)};
     batch->first += stream ? in->streamed : 0;
     batch->numbered = stream || batch->rows > 1 || batch->first > 0;
@@ -791,6 +821,8 @@ static int take_whole(struct input *in, struct batch *batch)
     in->held.x = NULL;
     in->held.known = NULL;
     in->held.names = NULL;
+    in->held.bad = NULL;
+    in->bad_rows += in->held.bad_rows;
     piece_free(&in->held);
     in->holds = false;
     in->returned += batch->rows;

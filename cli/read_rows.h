@@ -7,7 +7,7 @@
 #include "table.h"
 #include "table_schema.h"
 
-/* What the options --resize --pixels --channels-last --format --member --rows --clip --skip-bad say. */
+/* What the options --resize --pixels --channels-last --format --member --rows --clip --skip-bad --bad-rows say. */
 struct input_options {
     bool resize;         /* bring pictures to the memory's shape and colours */
     bool pixels;         /* bytes of arrays are pixels */
@@ -17,6 +17,7 @@ struct input_options {
     size_t first, count; /* rows of every input to take, or pictures of a folder; count 0: all */
     bool skip_bad;       /* pass over an input that cannot be read, having said why */
     bool clip;           /* numbers far from their column's centre are brought nearer */
+    enum bad_rows bad;   /* --bad-rows: of a table */
     const char *name;    /* of the column of a table that has the names of its rows, or NULL */
 };
 
@@ -33,6 +34,7 @@ struct batch {
     unsigned char *known; /* [rows x dim], or NULL: all of the fields that were given */
     bool *given;          /* [fields] */
     char *names;          /* [rows] of NAME_ROOM bytes each, "" for none; or NULL: no row has one */
+    unsigned char *bad;   /* [rows] of a table that could not be read, of which nothing is known; or NULL: none */
 };
 
 struct input;
@@ -46,6 +48,12 @@ size_t input_expected(const struct input *input);
 /* 1 and the next rows, 0 at the end, -1 after an error, which has been said. Free the batch. */
 int input_next(struct input *input, struct batch *batch);
 void input_close(struct input *input);
+
+/* Whether the next rows would have to be waited for. */
+bool input_pauses(const struct input *input);
+
+/* Rows of tables that could not be read so far. */
+size_t input_bad_rows(const struct input *input);
 
 /* After the end: names what --skip-bad passed over. EXIT_REFUSED if there is anything, EXIT_DONE otherwise. */
 int input_tell_skipped(const struct input *input);

@@ -114,6 +114,13 @@ bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned
 double recall_cell_spread(const fmt_column *column, const float *x, const float *spread)
 {
     double best = 0, all = 0;
+    const fmt_notation *n = &column->notation;
+    if (column->kind == FMT_NUMBER && n->period > 0 && !n->trend) {
+        /* across the radius r of the answer; at most that of a time of which nothing is known */
+        double r = hypot((double)x[0], (double)x[1]), c = (double)x[0] / r, s = (double)x[1] / r;
+        double across = sqrt(pow((double)spread[0] * s, 2) + pow((double)spread[1] * c, 2)) / r;
+        return n->period * (across < 1.8138 ? across / 6.283185307179586 : 0.28868);
+    }
     if (column->kind != FMT_CATEGORY)
         return (double)spread[0] * column->scale;
     for (size_t k = 0; k < column->size; k++) { /* a mean of ones and zeros estimates a chance */

@@ -25,7 +25,8 @@ bpcn_status recall_rows(const struct memory_file *file, const struct recall *how
 bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned char *known, size_t n, float *spread);
 
 /* How unsure a filled cell is, from the entries and spreads of its column: of a number a standard deviation in its
-   units, of a category the chance that another word is right. */
+   units (of a date days, of a time hours, of ordered words places), of a category the chance that another word is
+   right. */
 double recall_cell_spread(const fmt_column *column, const float *x, const float *spread);
 
 /* ---- Rows of a table that are about to be written put the memory to the test: how far it is off where it does not

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TEXT_KEPT = 40, NAMES_TOLD = 3 };
 
@@ -30,6 +31,15 @@ static bool is_ignored(const fmt_schema *schema, const fmt_cell *cell)
     return cell->size == 0;
 }
 
+/* $12 */
+static bool is_written(const fmt_notation *n, const fmt_cell *c)
+{
+    fmt_number_text a;
+    return n->prefix[0] + n->suffix[0] != '\0' &&
+           (fmt_number_take(c->text, c->size, '.', true, &a) || fmt_number_take(c->text, c->size, ',', true, &a)) &&
+           a.prefix_size + a.suffix_size > 0;
+}
+
 /* A first record is a header when it has a name of ours in it, or nothing but words. */
 static bool is_header(const struct table *t)
 {
@@ -39,6 +49,11 @@ static bool is_header(const struct table *t)
         double value;
         if (c->size > 0 && fmt_schema_find(t->schema, c->text, c->size) != NULL)
             return true;
+        for (size_t k = 0; k < t->schema->count && words; k++) /* a date, or what costs something */
+            words = t->schema->column[k].kind != FMT_NUMBER || fmt_means_missing(NULL, c->text, c->size) ||
+                    (t->schema->column[k].notation.pattern[0] != '\0'
+                         ? !fmt_date_parse(t->schema->column[k].notation.pattern, c->text, c->size, &value)
+                         : !is_written(&t->schema->column[k].notation, c));
         words = words && !fmt_parse_number(c->text, c->size, '.', &value) &&
                 !fmt_parse_number(c->text, c->size, t->style.separator == ',' ? '.' : ',', &value);
     }
@@ -167,14 +182,16 @@ static int match(struct table *t)
 
 /* ---- opening and closing */
 
-/* The next record into t->record; 1, 0 at the end, -1 after a message. */
+/* The next record into t->record; 1, 0 at the end, -1 after a message; TABLE_BAD after one about it. */
 static int next_record(struct table *t)
 {
-    if (fmt_records_next(t->records, &t->record) == BPCN_OK)
+    bpcn_status status = fmt_records_next(t->records, &t->record);
+    if (status == BPCN_OK)
         return t->record.count > 0;
-    if (!interrupted())
+    bool row = t->record.line > 0 && t->columns > 0; /* the next one can be read */
+    if (!interrupted() && (!row || t->bad_rows < BAD_TOLD))
         console_error(t->console, "%s", bpcn_error());
-    return -1;
+    return row ? TABLE_BAD : -1;
 }
 
 static int begin(struct table *t, const char *path)
@@ -192,20 +209,23 @@ static int begin(struct table *t, const char *path)
         return -1;
     }
     t->style.separator = fmt_records_separator(t->records);
+    struct stat st;
+    t->bytes = fstat(fileno(t->stream), &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     int got = next_record(t);
     if (got == 0)
         console_error(t->console, "%s: no rows", t->name);
-    return got > 0 ? match(t) : -1;
+    return got == 1 ? match(t) : -1;
 }
 
-struct table *table_open(const struct console *console, const fmt_schema *schema, const char *path, bool clip)
+struct table *table_open(const struct console *console, const fmt_schema *schema, const char *path, bool clip,
+                         enum bad_rows bad)
 {
     struct table *t = calloc(1, sizeof *t);
     if (t == NULL) {
         console_error(console, "out of memory");
         return NULL;
     }
-    *t = (struct table){.console = console, .schema = schema, .style.clip = clip};
+    *t = (struct table){.console = console, .schema = schema, .style.clip = clip, .bad = bad};
     if (begin(t, path) == 0)
         return t;
     table_close(t);
@@ -219,6 +239,8 @@ void table_close(struct table *t)
     if (t->unseen > 0)
         console_note(t->console, "%s: %zu cell%s a word that its category does not have, and count as unknown (%s)",
                      t->name, t->unseen, t->unseen == 1 ? " has" : "s have", t->sample);
+    if (t->records != NULL && fmt_records_latin1(t->records))
+        console_note(t->console, "%s: is no UTF-8, and was read as Windows-1252 (Latin-1)", t->name);
     fmt_records_close(t->records);
     if (t->stream != NULL && t->stream != stdin)
         fclose(t->stream);
@@ -254,12 +276,17 @@ static int bad_cell(const struct table *t, size_t i)
     else if (t->state[i] == FMT_CELL_COMMA)
         snprintf(why, sizeof why, "'%s', but other numbers have a decimal %s", what,
                  t->style.decimal == ',' ? "comma" : "point");
+    else if (fmt_column_is_date(column))
+        snprintf(why, sizeof why, "'%s', not a %s written %s", what,
+                 fmt_pattern_is_date(column->notation.pattern) ? "date" : "time", column->notation.pattern);
     else
         snprintf(why, sizeof why, "'%s', not a number", what);
     for (char *k = why; *k != '\0'; k++)
         *k = (unsigned char)*k < 0x20 ? '?' : *k;
-    console_error(t->console, "%s: line %zu, column %zu (%s) is %s", t->name, t->record.line, i + 1, column->name, why);
-    return -1;
+    if (t->bad_rows < BAD_TOLD)
+        console_error(t->console, "%s: line %zu, column %zu (%s) is %s", t->name, t->record.line, i + 1, column->name,
+                      why);
+    return TABLE_BAD;
 }
 
 static void note_unseen(struct table *t, size_t i)
@@ -281,10 +308,10 @@ static int encode(struct table *t, float *x, unsigned char *known)
             continue;
         t->state[i] = fmt_encode_text(t->schema, cell->column, c->text, c->size, &t->style, x + cell->entry);
         if (t->state[i] == FMT_CELL_KNOWN)
-            memset(known + cell->entry, 1, cell->column->kind == FMT_CATEGORY ? cell->column->size : 1);
+            memset(known + cell->entry, 1, fmt_cell_size(cell->column));
         else if (t->state[i] == FMT_CELL_UNSEEN)
             note_unseen(t, i);
-        else if (t->state[i] != FMT_CELL_MISSING)
+        else if (t->state[i] != FMT_CELL_MISSING && t->state[i] != FMT_CELL_KEPT)
             return bad_cell(t, i);
     }
     return 1;
@@ -294,13 +321,56 @@ int table_row(struct table *t, float *x, unsigned char *known)
 {
     int got = t->first ? 1 : next_record(t);
     t->first = false;
-    if (got <= 0)
+    if (got == 1 && t->record.count == t->columns) {
+        got = encode(t, x, known);
+    } else if (got == 1) {
+        if (t->bad_rows < BAD_TOLD)
+            console_error(t->console, "%s: line %zu has %zu values, but %s %zu", t->name, t->record.line,
+                          t->record.count, t->lines > 0 ? "its header has" : "its first row has", t->columns);
+        got = TABLE_BAD;
+    }
+    t->rows += got > 0;
+    if (got != TABLE_BAD)
         return got;
-    if (t->record.count == t->columns)
-        return encode(t, x, known);
-    console_error(t->console, "%s: line %zu has %zu values, but %s %zu", t->name, t->record.line, t->record.count,
-                  t->lines > 0 ? "its header has" : "its first row has", t->columns);
-    return -1;
+    if (t->bad == BAD_STOP)
+        return -1;
+    if (t->bad_rows++ == BAD_TOLD)
+        console_error(t->console, "%s: more bad rows follow, which are counted but not listed", t->name);
+    memset(x, 0, t->schema->dim * sizeof *x);
+    memset(known, 0, t->schema->dim);
+    return TABLE_BAD;
+}
+
+bool table_pauses(struct table *t)
+{
+    return !t->first && fmt_records_pause(t->records);
+}
+
+size_t table_expected(const struct table *t)
+{
+    uint64_t taken = fmt_records_bytes(t->records);
+    if (t->bytes == 0 || t->rows < 2)
+        return 0;
+    double all = (double)t->rows * (double)t->bytes / (double)taken;
+    return taken >= t->bytes || all < (double)t->rows ? t->rows : (size_t)all;
+}
+
+fmt_style table_style(const struct table *t)
+{
+    fmt_style style = t->style;
+    if (style.decimal == 0)
+        style.decimal = t->schema->decimal == ',' && style.separator != ',' ? ',' : '.';
+    style.latin1 = fmt_records_latin1(t->records);
+    return style;
+}
+
+int table_tell_bad(const struct console *console, size_t bad, const char *done)
+{
+    if (bad == 0)
+        return EXIT_DONE;
+    console_error(console, "%zu row%s could not be read and %s %s", bad, bad == 1 ? "" : "s", bad == 1 ? "was" : "were",
+                  done);
+    return EXIT_REFUSED;
 }
 
 /* ---- names of rows */
@@ -332,14 +402,14 @@ int table_encode(const struct console *console, const fmt_schema *schema, const 
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < schema->count; k++) {
             const fmt_column *c = &schema->column[k];
-            size_t each = c->kind == FMT_CATEGORY ? c->size : 1;
+            size_t each = fmt_cell_size(c);
             for (size_t j = 0; j < c->cells; j++) {
                 size_t at = i * schema->dim + c->offset + j * each;
                 double value = (double)values[i * schema->cells + c->cell + j];
                 fmt_cell_state state = fmt_encode_value(c, value, clip, x + at);
                 memset(known + at, state == FMT_CELL_KNOWN, each);
                 char what[40], why[400] = "not the place of a word of its category";
-                if (state == FMT_CELL_KNOWN || state == FMT_CELL_MISSING)
+                if (state == FMT_CELL_KNOWN || state == FMT_CELL_MISSING || state == FMT_CELL_KEPT)
                     continue;
                 snprintf(what, sizeof what, "%g", value);
                 if (state == FMT_CELL_FAR)
@@ -456,22 +526,28 @@ struct look {
     size_t *column;       /* [dim] */
 };
 
-/* Up to BPCN_MAX_LOOK rows of which something is known. What is odd in the table is said when it is written. */
-static void read_rows(const struct console *console, const fmt_schema *columns, const char *path, struct look *l)
+/* Up to BPCN_MAX_LOOK of the rows, from everywhere in the file (it may be sorted), of which something is known. What is
+   odd in the table is said when it is written. */
+static void read_rows(const struct console *console, const fmt_schema *columns, const char *path, size_t rows,
+                      struct look *l)
 {
+    size_t step = rows > BPCN_MAX_LOOK ? rows / BPCN_MAX_LOOK : 1;
     struct console quiet = *console;
     quiet.quiet = true;
-    struct table *table = table_open(&quiet, columns, path, true);
-    for (int got = 1; table != NULL && l->rows < BPCN_MAX_LOOK && got > 0;) {
+    struct table *table = table_open(&quiet, columns, path, true, BAD_SKIP);
+    if (table == NULL)
+        return;
+    table->bad_rows = BAD_TOLD + 1;
+    for (int got = 1; l->rows < BPCN_MAX_LOOK && got > 0;) {
         unsigned char *known = l->known + l->rows * columns->dim;
         got = table_row(table, l->x + l->rows * columns->dim, known);
-        l->rows += got > 0 && memchr(known, 1, columns->dim) != NULL;
+        l->rows += got == 1 && (table->rows - 1) % step == 0 && memchr(known, 1, columns->dim) != NULL;
     }
-    if (table != NULL)
-        table_close(table);
+    table_close(table);
 }
 
-int table_options(const struct console *console, const fmt_schema *columns, const char *path, bpcn_options *options)
+int table_options(const struct console *console, const fmt_schema *columns, const char *path, size_t rows,
+                  bpcn_options *options)
 {
     struct look l = {.x = calloc(BPCN_MAX_LOOK * columns->dim, sizeof *l.x),
                      .known = calloc(BPCN_MAX_LOOK, columns->dim),
@@ -481,7 +557,7 @@ int table_options(const struct console *console, const fmt_schema *columns, cons
     if (l.x != NULL && l.known != NULL && l.column != NULL) {
         fields_columns(columns, l.column);
         if (strcmp(path, "-") != 0) /* a stream has no first rows twice */
-            read_rows(console, columns, path, &l);
+            read_rows(console, columns, path, rows, &l);
         status = bpcn_options_for_table(options, l.column, l.x, l.known, l.rows);
     }
     free(l.x);

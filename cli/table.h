@@ -14,6 +14,15 @@ struct table_cell {
     size_t entry; /* of the memory's row: the first of the cell's */
 };
 
+/* What is done with a row that has a bad cell, which is told with its line and column. */
+enum bad_rows {
+    BAD_KEEP, /* it goes through: nothing of it is known, and fill gives it back as it is */
+    BAD_SKIP, /* it is left out */
+    BAD_STOP  /* it ends the command */
+};
+
+enum { TABLE_BAD = 2, BAD_TOLD = 20 };
+
 struct table {
     const struct console *console;
     const fmt_schema *schema;
@@ -24,7 +33,7 @@ struct table {
     size_t columns; /* of the file */
     struct table_cell *cell;
     fmt_cell_state *state; /* of the row read last */
-    fmt_record record;     /* likewise */
+    fmt_record record;     /* likewise; of a bad one perhaps without cells, all in `before` */
     bool first;            /* the record is the first row, and not yet taken */
     char *header;          /* the file's bytes before its first row */
     size_t header_size;
@@ -32,13 +41,30 @@ struct table {
     size_t lines;  /* of the header: 0 or the line it stands in */
     size_t unseen; /* cells with a word that their category does not have */
     char sample[160];
+    enum bad_rows bad;
+    size_t bad_rows, rows; /* read so far */
+    uint64_t bytes;        /* of the file; 0: a stream */
 };
 
 /* NULL after a message. The path "-" is standard input. */
-struct table *table_open(const struct console *console, const fmt_schema *schema, const char *path, bool clip);
+struct table *table_open(const struct console *console, const fmt_schema *schema, const char *path, bool clip,
+                         enum bad_rows bad);
 
-/* The next row's entries [dim] and which are known [dim]; 1, 0 at the end, -1 after a message. */
+/* The next row's entries [dim] and which are known [dim]; 1, 0 at the end, -1 after a message; TABLE_BAD after a
+ * message about the row, of which nothing is known then (but not where BAD_STOP is wanted). */
 int table_row(struct table *table, float *x, unsigned char *known);
+
+/* Whether the next row would have to be waited for: time to give out what there is. */
+bool table_pauses(struct table *table);
+
+/* Rows in all, by the bytes of those so far; 0: cannot be told. */
+size_t table_expected(const struct table *table);
+
+/* How cells are to be written into this file. */
+fmt_style table_style(const struct table *table);
+
+/* "12 rows have bad cells": EXIT_REFUSED, or EXIT_DONE if there are none. done: what became of them. */
+int table_tell_bad(const struct console *console, size_t bad, const char *done);
 
 /* Before its first row: its column of this name has the names of its rows, or with NULL none has. -1 after a message.
  */
@@ -77,8 +103,9 @@ bpcn_status table_writer_close(struct table_writer *writer, bool keep);
 /* ---- The network of a memory for a table. */
 
 /* What suits rows of these columns, in options that hold the defaults: of a few settings the one that fills hidden
-   cells of the file's first rows best after learning from the rows before them. 0, or an exit status after a message.
- */
-int table_options(const struct console *console, const fmt_schema *columns, const char *path, bpcn_options *options);
+   cells of the file's rows best after learning from the rows before them. rows: that the file has, of which some from
+   everywhere are looked at. 0, or an exit status after a message. */
+int table_options(const struct console *console, const fmt_schema *columns, const char *path, size_t rows,
+                  bpcn_options *options);
 
 #endif

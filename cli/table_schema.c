@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int fields_parse_shape(const char *name, const char *shape, fmt_schema *fields)
 {
@@ -48,9 +49,12 @@ void fields_columns(const fmt_schema *fields, size_t *column)
             column[fields->column[c].offset + j] = c;
 }
 
+enum { NAME_LEAST = 6, NAME_MOST = 32, WORDS_TOLD = 8 };
+
 /* ---- A table as the model of a memory's rows. */
 
-enum { ROWS_LOOKED_AT = 10000 };
+/* Rows of a stream that are looked at; of a file all. Bytes of a note for what else stands there. */
+enum { ROWS_OF_STREAM = 10000, NOTE_LEFT = 1024 };
 
 static void add_wish(struct args *a, struct table_schema *like, const char *name, size_t length, fmt_wish wish)
 {
@@ -88,6 +92,53 @@ static bool parse_scaling(const char *text, const char **kind_end, fmt_wish *wis
     return true;
 }
 
+/* The last ":WORD" of the text that a : or its end follows, or NULL. */
+static const char *find_kind(const char *text, const char *word)
+{
+    const char *found = NULL;
+    for (const char *c = strchr(text, ':'); c != NULL; c = strchr(c + 1, ':'))
+        if (strncmp(c + 1, word, strlen(word)) == 0 && (c[1 + strlen(word)] == ':' || c[1 + strlen(word)] == '\0'))
+            found = c;
+    return found;
+}
+
+/* a,b,c */
+static bool split_words(const char *text, fmt_words *words)
+{
+    for (size_t length = strcspn(text, ",");; length = strcspn(text, ",")) {
+        if (length == 0 || words->count == FMT_MAX_WORDS || !fmt_words_add(words, text, length))
+            return false;
+        if (text[length] == '\0')
+            return words->count > 1;
+        text += length + 1;
+    }
+}
+
+/* NAME:date[:PATTERN], NAME:ordered:A,B,..., NAME:periodic:PERIOD. 1: taken, 0: it is none of them, -1: it is wrong. */
+static int parse_special(struct args *a, struct table_schema *like)
+{
+    fmt_wish wish = {.kind = FMT_NUMBER};
+    const char *at;
+    bool good = true;
+    if ((at = find_kind(optarg, "ordered")) != NULL) {
+        wish.kind = FMT_ORDERED;
+        good = at[8] == ':' && split_words(at + 9, &wish.words);
+    } else if ((at = find_kind(optarg, "date")) != NULL) {
+        wish.pattern = at[5] == ':' ? at + 6 : NULL;
+        good = wish.pattern == NULL || fmt_pattern_good(wish.pattern);
+    } else if ((at = find_kind(optarg, "periodic")) != NULL) {
+        good = at[9] == ':' && fmt_parse_number(at + 10, strlen(at + 10), '.', &wish.period) && wish.period >= 1e-6 &&
+               wish.period <= 1e12;
+    }
+    if (at == NULL || at == optarg)
+        return 0;
+    if (good)
+        add_wish(a, like, optarg, (size_t)(at - optarg), wish);
+    else
+        fmt_words_free(&wish.words);
+    return good ? 1 : -1;
+}
+
 /* NAME:KIND[:CENTRE:SCALE]; a name may have colons. */
 static void parse_column(struct args *a, struct table_schema *like)
 {
@@ -98,9 +149,14 @@ static void parse_column(struct args *a, struct table_schema *like)
     const char *colon = colon_before(optarg, end);
     size_t length = colon ? (size_t)(end - colon - 1) : 0;
     int place = colon ? word_place(colon + 1, length, "number category ignored") : -1;
-    if (colon == NULL || place < 0 || (scaled && (place != 0 || !(wish.scale > 0)))) {
+    int special = place < 0 ? parse_special(a, like) : 0;
+    if (special > 0)
+        return;
+    if (special < 0 || colon == NULL || place < 0 || (scaled && (place != 0 || !(wish.scale > 0)))) {
         a->status = console_usage(
-            &a->console, "--column: '%s' is not NAME:number, NAME:number:CENTRE:SCALE, NAME:category or NAME:ignored",
+            &a->console,
+            "--column: '%s' is not NAME:number, NAME:number:CENTRE:SCALE, NAME:category, NAME:ignored, "
+            "NAME:ordered:WORD,WORD,..., NAME:date, NAME:date:PATTERN (such as DD/MM/YYYY) or NAME:periodic:PERIOD",
             optarg);
         return;
     }
@@ -124,9 +180,31 @@ bool table_schema_option(struct args *a, int c, struct table_schema *like)
         if (!fmt_words_add(&like->missing, optarg, strlen(optarg)))
             a->status = console_error(&a->console, "out of memory");
         return true;
+    case OPT_NOT_MISSING:
+        if (!fmt_words_add(&like->not_missing, optarg, strlen(optarg)))
+            a->status = console_error(&a->console, "out of memory");
+        return true;
+    case OPT_DECIMAL:
+        like->decimal = args_word(a) == 0 ? '.' : ',';
+        return true;
     default:
         return false;
     }
+}
+
+/* The bounds of very many columns would not fit into the memory's note: then it goes without. */
+static int fit_note(const struct console *console, struct table_schema *like)
+{
+    char *text = fmt_schema_format(&like->found.schema);
+    if (text == NULL)
+        return console_error(console, "out of memory");
+    bool fits = strlen(text) + NOTE_LEFT < BPCN_MAX_NOTE;
+    free(text);
+    for (size_t i = 0; i < like->found.schema.count && !fits; i++)
+        like->found.schema.column[i].notation.bounded = false;
+    if (!fits)
+        console_note(console, "there are too many columns to keep the least and greatest value of each");
+    return 0;
 }
 
 int table_schema_infer(const struct console *console, struct table_schema *like)
@@ -135,11 +213,94 @@ int table_schema_infer(const struct console *console, struct table_schema *like)
     FILE *stream = standard ? stdin : fopen(like->path, "rb");
     if (stream == NULL)
         return console_error(console, "%s: cannot open: %s", like->path, strerror(errno));
-    bpcn_status status = fmt_infer(stream, standard ? "standard input" : like->path, like->wishes, like->wish_count,
-                                   &like->missing, ROWS_LOOKED_AT, &like->found);
+    struct stat st;
+    bool again = fstat(fileno(stream), &st) == 0 && S_ISREG(st.st_mode); /* the rows are read once more by write */
+    fmt_infer_options options = {.wishes = like->wishes,
+                                 .wish_count = like->wish_count,
+                                 .missing = &like->missing,
+                                 .not_missing = &like->not_missing,
+                                 .decimal = like->decimal,
+                                 .rows = again ? 0 : ROWS_OF_STREAM};
+    bpcn_status status = fmt_infer(stream, standard ? "standard input" : like->path, &options, &like->found);
     if (!standard)
         fclose(stream);
-    return status == BPCN_OK ? 0 : console_error(console, "%s", bpcn_error());
+    return status == BPCN_OK ? fit_note(console, like) : console_error(console, "%s", bpcn_error());
+}
+
+/* "empty cells are missing: age 12, city 3" */
+static void tell_empty(const struct console *console, const fmt_inference *f)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < f->finding_count; i++) {
+        const fmt_finding *g = &f->finding[i];
+        if (g->kind != FMT_FOUND_MISSING || g->word[0] != '\0')
+            continue;
+        if (columns++ < WORDS_TOLD)
+            console_print(console, "%s %s %zu", columns == 1 ? "empty cells, taken as missing:" : ",", g->column,
+                          g->cells);
+    }
+    if (columns > WORDS_TOLD)
+        console_print(console, " and in %zu more columns", columns - WORDS_TOLD);
+    if (columns > 0)
+        console_print(console, "\n");
+}
+
+static void tell_finding(const struct console *console, const fmt_finding *f)
+{
+    const char *one = f->cells == 1 ? "" : "s", *is = f->cells == 1 ? "is" : "are";
+    switch (f->kind) {
+    case FMT_FOUND_MISSING:
+        if (f->word[0] != '\0')
+            console_print(console, "%s: %zu cell%s '%s' %s taken as missing (--not-missing '%s' keeps them)\n",
+                          f->column, f->cells, one, f->word, is, f->word);
+        break;
+    case FMT_FOUND_WORD:
+        console_print(console, "%s: %zu cell%s '%s' %s not taken as missing (--missing '%s' has them filled)\n",
+                      f->column, f->cells, one, f->word, is, f->word);
+        break;
+    case FMT_FOUND_SENTINEL:
+        console_print(
+            console,
+            "%s: %zu cell%s %s %s far from all others: taken as unknown and left as they are (--missing '%s' has "
+            "them filled, --not-missing '%s' learns them)\n",
+            f->column, f->cells, one, f->word, is, f->word, f->word);
+        break;
+    case FMT_FOUND_ODD:
+        console_print(
+            console,
+            "%s: %zu cell%s '%s' %s no number: taken as unknown and left as they are (--missing '%s' has them "
+            "filled)\n",
+            f->column, f->cells, one, f->word, is, f->word);
+        break;
+    case FMT_FOUND_DAY_OR_MONTH:
+        console_print(console,
+                      "%s: dates could be %s or %s: read as %s (--column '%s:date:%s' reads them the other way)\n",
+                      f->column, f->word, f->other, f->word, f->column, f->other);
+        break;
+    case FMT_FOUND_MARK:
+        console_print(
+            console,
+            "%s: %s could have a decimal %s or separated thousands: read with a decimal %s (--decimal %s reads it "
+            "the other way)\n",
+            f->column, f->word, f->other[0] == ',' ? "point" : "comma", f->other[0] == ',' ? "comma" : "point",
+            f->other[0] == ',' ? "point" : "comma");
+        break;
+    }
+}
+
+static void json_findings(const fmt_inference *f)
+{
+    static const char *const kinds[] = {"missing", "word", "sentinel", "no_number", "day_or_month", "decimal_mark"};
+    printf(",\"found\":[");
+    for (size_t i = 0; i < f->finding_count; i++) {
+        const fmt_finding *g = &f->finding[i];
+        printf("%s{\"column\":", i ? "," : "");
+        json_write_string(stdout, g->column);
+        printf(",\"as\":\"%s\",\"cell\":", kinds[g->kind]);
+        json_write_string(stdout, g->word);
+        printf(",\"cells\":%zu}", g->cells);
+    }
+    printf("]");
 }
 
 void table_schema_print(const struct console *console, const struct table_schema *like)
@@ -148,11 +309,21 @@ void table_schema_print(const struct console *console, const struct table_schema
     if (console->json) {
         printf(",\"rows_seen\":%zu,\"header\":%s,", f->rows, f->header ? "true" : "false");
         columns_json(stdout, &f->schema, &f->reason);
+        json_findings(f);
         return;
     }
-    console_print(console, "columns of %s, by its first %zu row%s%s:\n", like->path, f->rows, f->rows == 1 ? "" : "s",
-                  f->header ? "" : " (it has no header)");
+    console_print(console, "columns of %s, by its %s%zu row%s%s:\n", like->path, f->whole ? "" : "first ", f->rows,
+                  f->rows == 1 ? "" : "s", f->header ? "" : " (it has no header)");
     columns_print(console, &f->schema, &f->reason);
+    tell_empty(console, f);
+    for (size_t i = 0; i < f->finding_count; i++)
+        tell_finding(console, &f->finding[i]);
+    if (f->latin1)
+        console_note(console, "%s: is no UTF-8, and was read as Windows-1252 (Latin-1)", like->path);
+    if (f->ragged > 0)
+        console_note(
+            console, "%zu row%s another number of cells than the first, the first of them in line %zu: %s left out",
+            f->ragged, f->ragged == 1 ? " has" : "s have", f->ragged_line, f->ragged == 1 ? "it was" : "they were");
     if (f->far > 0)
         console_note(
             console,
@@ -171,15 +342,16 @@ void table_schema_free(struct table_schema *like)
     for (size_t i = 0; i < like->wish_count; i++)
         free(like->names[i]);
     free(like->names);
+    for (size_t i = 0; i < like->wish_count; i++)
+        fmt_words_free(&like->wishes[i].words);
     free(like->wishes);
     fmt_words_free(&like->missing);
+    fmt_words_free(&like->not_missing);
     fmt_inference_free(&like->found);
     *like = (struct table_schema){0};
 }
 
 /* ---- Lists of columns. */
-
-enum { NAME_LEAST = 6, NAME_MOST = 32, WORDS_TOLD = 8 };
 
 /* Characters, not bytes, of UTF-8. */
 static int letters(const char *text)
@@ -216,19 +388,47 @@ static void tell_name(const struct console *console, const char *name, int width
     console_print(console, "  %s%*s", name[0] ? one_line(name, line) : "(none)", pad > 0 ? pad : 0, "");
 }
 
-static void tell_column(const struct console *console, const fmt_column *c, int width)
+/* The bounds in the column's own writing, and what it is scaled by. */
+static void tell_number(const struct console *console, const fmt_column *c, char decimal)
+{
+    const fmt_notation *n = &c->notation;
+    char low[200], high[200];
+    bool date = fmt_column_is_date(c);
+    fmt_notation_print(n, c->scale, n->low, decimal, low, sizeof low);
+    fmt_notation_print(n, c->scale, n->high, decimal, high, sizeof high);
+    console_print(console, "  %s",
+                  !date                             ? "number    "
+                  : fmt_pattern_is_date(n->pattern) ? "date      "
+                                                    : "time      ");
+    if (n->bounded)
+        console_print(console, "%s to %s", low, high);
+    if (date)
+        console_print(console, "%swritten %s", n->bounded ? ", " : "", n->pattern);
+    else
+        console_print(console, "%scentre %g, scale %g", n->bounded ? ", " : "", c->centre, c->scale);
+    if (n->period > 0 && !date)
+        console_print(console, ", period %g", n->period);
+}
+
+static void tell_column(const struct console *console, const fmt_column *c, char decimal, int width)
 {
     char shape[64], line[200];
     tell_name(console, c->name, width);
     fmt_column_shape(c, shape);
     if (c->kind == FMT_NUMBER)
-        console_print(console, "  number    centre %g, scale %g", c->centre, c->scale);
+        tell_number(console, c, decimal);
     else if (c->kind == FMT_CATEGORY)
         console_print(console, "  category ");
+    else if (c->kind == FMT_ORDERED)
+        console_print(console, "  ordered  ");
     else
         console_print(console, "  %s  %s", c->kind == FMT_PICTURE ? "picture " : "vector  ", shape);
     for (size_t k = 0; k < c->words.count && k < WORDS_TOLD; k++)
-        console_print(console, "%s %s", k ? "," : "", one_line(c->words.word[k], line));
+        console_print(console, "%s %s",
+                      !k                       ? ""
+                      : c->kind == FMT_ORDERED ? " <"
+                                               : ",",
+                      one_line(c->words.word[k], line));
     if (c->words.count > WORDS_TOLD)
         console_print(console, " and %zu more", c->words.count - WORDS_TOLD);
     console_print(console, "\n");
@@ -244,18 +444,27 @@ void columns_print(const struct console *console, const fmt_schema *s, const fmt
             console_print(console, "  ignored  %s%s\n", reasons ? " " : "", reasons ? reasons->word[ignored] : "");
         }
         if (i < s->count)
-            tell_column(console, &s->column[i], width);
+            tell_column(console, &s->column[i], s->decimal == ',' ? ',' : '.', width);
     }
 }
 
 static void json_column(FILE *out, const fmt_column *c)
 {
-    static const char *const kinds[] = {"number", "category", "picture", "vector"};
+    static const char *const kinds[] = {"number", "category", "picture", "vector", "ignored", "ordered"};
+    const fmt_notation *n = &c->notation;
     fputs("{\"name\":", out);
     json_write_string(out, c->name);
     fprintf(out, ",\"kind\":\"%s\",\"entries\":%zu", kinds[c->kind], c->size);
     if (fmt_column_in_table(c))
         fprintf(out, ",\"centre\":%.15g,\"scale\":%.15g", c->centre, c->scale);
+    if (n->bounded)
+        fprintf(out, ",\"low\":%.15g,\"high\":%.15g", n->low, n->high);
+    if (n->places > 0)
+        fprintf(out, ",\"decimals\":%d,\"whole\":%s", n->places - 1, n->whole ? "true" : "false");
+    if (n->pattern[0] != '\0') {
+        fputs(",\"date\":", out);
+        json_write_string(out, n->pattern);
+    }
     if (c->kind == FMT_PICTURE)
         fprintf(out, ",\"width\":%zu,\"height\":%zu,\"channels\":%zu", c->width, c->height, c->channels);
     for (size_t k = 0; k < c->words.count; k++) {

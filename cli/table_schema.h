@@ -30,7 +30,8 @@ struct table_schema {
     fmt_wish *wishes; /* --column and --ignore */
     char **names;     /* [wish_count] that they point to */
     size_t wish_count;
-    fmt_words missing; /* --missing */
+    fmt_words missing, not_missing; /* --missing, --not-missing */
+    char decimal;                   /* --decimal: '.' or ','; 0: not given */
     fmt_inference found;
 };
 

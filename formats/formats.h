@@ -170,6 +170,7 @@ bpcn_status fmt_check_output(const char *path);
 typedef struct fmt_output fmt_output;
 bpcn_status fmt_output_open(const char *path, fmt_output **out);
 bpcn_status fmt_output_put(fmt_output *out, const void *data, size_t size);
+bpcn_status fmt_output_flush(fmt_output *out); /* hands on what was put so far */
 bpcn_status fmt_output_close(fmt_output *out, bpcn_status status);
 
 /* A table: .npy (float32, [rows x dim]), .npz (that as "data", and "labels" if

@@ -32,6 +32,11 @@ fmt_kind fmti_kind_by_suffix(const char *name, bool writing);
 const char *fmti_foreign_picture(const uint8_t *data, size_t size);
 bpcn_status fmti_refuse_picture(const fmti_source *source, const char *kind);
 
+/* cells.c. Whether the words are codes of two or three capitals, four or more of them, and the text looks like them: NA
+ * is Namibia among AO, BW and ZA. */
+struct fmt_words;
+bool fmti_words_are_codes(const struct fmt_words *words, const char *text, size_t size);
+
 /* picture.c */
 float fmti_pixel(unsigned value, unsigned maximum); /* to [-1, 1] */
 uint8_t fmti_byte(float value);                     /* from [-1, 1] */

@@ -43,7 +43,9 @@ bool fmt_words_add(fmt_words *words, const char *word, size_t size)
 static void free_column(fmt_column *column)
 {
     free(column->name);
+    free(column->sorted);
     fmt_words_free(&column->words);
+    fmt_words_free(&column->kept);
 }
 
 void fmt_schema_free(fmt_schema *schema)
@@ -63,7 +65,17 @@ void fmt_schema_free(fmt_schema *schema)
 
 bool fmt_column_in_table(const fmt_column *column)
 {
-    return column->kind == FMT_NUMBER || column->kind == FMT_CATEGORY;
+    return column->kind == FMT_NUMBER || fmt_column_has_words(column);
+}
+
+bool fmt_column_has_words(const fmt_column *column)
+{
+    return column->kind == FMT_CATEGORY || column->kind == FMT_ORDERED;
+}
+
+bool fmt_column_is_date(const fmt_column *column)
+{
+    return column->kind == FMT_NUMBER && column->notation.pattern[0] != '\0';
 }
 
 bool fmt_schema_is_table(const fmt_schema *schema)
@@ -125,20 +137,56 @@ const fmt_column *fmt_schema_picture(const fmt_schema *schema)
     return NULL;
 }
 
+static bool copy_words(const fmt_words *from, fmt_words *to)
+{
+    *to = (fmt_words){0};
+    bool good = true;
+    for (size_t i = 0; good && i < from->count; i++)
+        good = fmt_words_add(to, from->word[i], strlen(from->word[i]));
+    return good;
+}
+
+struct ranked {
+    const char *word;
+    size_t place;
+};
+
+static int by_word(const void *a, const void *b)
+{
+    return strcmp(((const struct ranked *)a)->word, ((const struct ranked *)b)->word);
+}
+
+/* The places of the words by strcmp, for the search among them. */
+static bool sort_words(fmt_column *c)
+{
+    struct ranked *ranked = malloc((c->words.count + 1) * sizeof *ranked);
+    c->sorted = malloc((c->words.count + 1) * sizeof *c->sorted);
+    for (size_t k = 0; k < c->words.count && ranked != NULL; k++)
+        ranked[k] = (struct ranked){c->words.word[k], k};
+    if (ranked != NULL)
+        qsort(ranked, c->words.count, sizeof *ranked, by_word);
+    for (size_t k = 0; k < c->words.count && ranked != NULL && c->sorted != NULL; k++)
+        c->sorted[k] = ranked[k].place;
+    bool good = ranked != NULL && c->sorted != NULL;
+    free(ranked);
+    return good;
+}
+
 static bool copy_column(const fmt_column *from, fmt_column *to)
 {
     *to = *from;
-    to->words = (fmt_words){0};
+    to->words = to->kept = (fmt_words){0};
+    to->sorted = NULL;
     to->name = strdup(from->name);
-    bool good = to->name != NULL;
-    for (size_t i = 0; good && i < from->words.count; i++)
-        good = fmt_words_add(&to->words, from->words.word[i], strlen(from->words.word[i]));
-    return good;
+    return to->name != NULL && copy_words(&from->words, &to->words) && copy_words(&from->kept, &to->kept) &&
+           (to->words.count == 0 || sort_words(to));
 }
 
 static void set_sizes(fmt_column *c)
 {
     if (c->kind == FMT_NUMBER)
+        c->size = c->notation.period > 0 ? c->notation.trend ? 3 : 2 : 1;
+    else if (c->kind == FMT_ORDERED)
         c->size = 1;
     else if (c->kind == FMT_CATEGORY)
         c->size = c->words.count;
@@ -166,7 +214,7 @@ bpcn_status fmt_schema_add(fmt_schema *schema, const fmt_column *column)
         return fmti_no_memory(column->name, sizeof *c);
     }
     set_sizes(c);
-    if (c->size == 0 || c->size > FMT_MAX_ENTRIES - schema->dim) {
+    if (c->size == 0 || c->size > FMT_MAX_ENTRIES - schema->dim || (fmt_column_has_words(c) && c->words.count == 0)) {
         free_column(c);
         return fmti_fail(BPCN_REFUSED, column->name, "with it a row has %s entries",
                          c->size == 0 ? "no" : "more than 16777216");
@@ -198,7 +246,8 @@ bpcn_status fmt_schema_add_missing(fmt_schema *schema, const char *word)
 
 /* ---- its text */
 
-static const char *const kind_words[] = {"number", "category", "picture", "vector", "ignored"};
+static const char *const kind_words[] = {"number", "category", "picture", "vector", "ignored", "ordered"};
+enum { KINDS = sizeof kind_words / sizeof *kind_words };
 
 /* ---- writing */
 
@@ -214,14 +263,46 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
-/* Fifteen digits, at a decimal point in every locale. */
-static void put_number(FILE *out, double value)
+/* Fifteen digits, or as many as it takes to have it again, at a decimal point in every locale. */
+static void put_number(FILE *out, const char *before, double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.15g", value);
+    if (before[0] != '\t' && strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
     for (char *c = text; *c != '\0'; c++)
         *c = *c == ',' ? '.' : *c;
-    fprintf(out, "\t%s", text);
+    fprintf(out, "%s%s", before, text);
+}
+
+static void put_text(FILE *out, const char *key, const char *text)
+{
+    if (text[0] == '\0')
+        return;
+    fputs(key, out);
+    put_escaped(out, text);
+}
+
+static void put_notation(FILE *out, const fmt_notation *n)
+{
+    if (n->places > 0)
+        fprintf(out, "\t%s=%d", n->fixed ? "fixed" : "decimals", n->places - 1);
+    fputs(n->whole ? "\twhole=1" : "", out);
+    put_text(out, "\tgroup=", n->group);
+    put_text(out, "\tprefix=", n->prefix);
+    put_text(out, "\tsuffix=", n->suffix);
+    put_text(out, "\tdate=", n->pattern);
+    if (n->bounded) {
+        fputs("\tlow", out);
+        put_number(out, "=", n->low);
+        fputs("\thigh", out);
+        put_number(out, "=", n->high);
+    }
+    if (n->period > 0) {
+        fputs("\tperiod", out);
+        put_number(out, "=", n->period);
+    }
+    fputs(n->trend ? "\ttrend=1" : "", out);
 }
 
 static void put_column(FILE *out, const fmt_column *c)
@@ -230,22 +311,45 @@ static void put_column(FILE *out, const fmt_column *c)
     put_escaped(out, c->name);
     fprintf(out, "\t%s", kind_words[c->kind]);
     if (fmt_column_in_table(c)) {
-        put_number(out, c->centre);
-        put_number(out, c->scale);
+        put_number(out, "\t", c->centre);
+        put_number(out, "\t", c->scale);
     } else {
         fmt_column_shape(c, shape);
         fprintf(out, "\t%s", shape);
     }
+    if (c->kind == FMT_NUMBER)
+        put_notation(out, &c->notation);
     for (size_t k = 0; k < c->words.count; k++) {
         fputc('\t', out);
         put_escaped(out, c->words.word[k]);
     }
+    for (size_t k = 0; k < c->kept.count; k++)
+        put_text(out, "\tkept=", c->kept.word[k]);
     fputc('\n', out);
+}
+
+/* Whether anything is said that version 1 could not say. */
+static bool is_new(const fmt_schema *s)
+{
+    static const fmt_notation none = {0};
+    for (size_t i = 0; i < s->count; i++) {
+        const fmt_column *c = &s->column[i];
+        const fmt_notation *n = &c->notation;
+        bool plain = n->places == 0 && !n->whole && !n->bounded && n->period == none.period && n->group[0] == '\0' &&
+                     n->prefix[0] == '\0' && n->suffix[0] == '\0' && n->pattern[0] == '\0';
+        if (c->kind == FMT_ORDERED || c->kept.count > 0 || (c->kind == FMT_NUMBER && !plain))
+            return true;
+    }
+    return s->decimal != 0;
 }
 
 static void put_columns(FILE *out, const fmt_schema *s)
 {
     size_t ignored = 0;
+    if (is_new(s))
+        fprintf(out, "schema=%d\n", FMT_SCHEMA_VERSION);
+    if (s->decimal != 0)
+        fprintf(out, "decimal=%c\n", s->decimal);
     if (s->missing.count > 0) {
         fputs("missing=", out);
         for (size_t i = 0; i < s->missing.count; i++) {
@@ -284,7 +388,7 @@ static bool is_short(const fmt_schema *s)
     for (size_t i = 0; i < s->count; i++)
         if (fmt_column_in_table(&s->column[i]) || !is_field_name(s->column[i].name, strlen(s->column[i].name)))
             return false;
-    return s->ignored_count == 0 && s->missing.count == 0;
+    return s->ignored_count == 0 && s->missing.count == 0 && !is_new(s);
 }
 
 static void put_fields(FILE *out, const fmt_schema *s)
@@ -319,9 +423,12 @@ char *fmt_schema_format(const fmt_schema *schema)
 void fmt_column_shape(const fmt_column *c, char out[64])
 {
     if (c->kind == FMT_NUMBER)
-        snprintf(out, 64, "number");
-    else if (c->kind == FMT_CATEGORY)
-        snprintf(out, 64, "%zu word%s", c->size, c->size == 1 ? "" : "s");
+        snprintf(out, 64, "%s",
+                 !fmt_column_is_date(c)                     ? "number"
+                 : fmt_pattern_is_date(c->notation.pattern) ? "date"
+                                                            : "time");
+    else if (fmt_column_has_words(c))
+        snprintf(out, 64, "%zu word%s", c->words.count, c->words.count == 1 ? "" : "s");
     else if (c->kind == FMT_VECTOR)
         snprintf(out, 64, "%zu", c->size);
     else if (c->channels == 1)
@@ -332,13 +439,14 @@ void fmt_column_shape(const fmt_column *c, char out[64])
 
 void fmt_schema_describe(const fmt_schema *s, char *out, size_t room)
 {
-    size_t used = 0, numbers = 0, categories = 0;
+    size_t used = 0, numbers = 0, dates = 0, categories = 0;
     char shape[64];
     out[0] = '\0';
     for (size_t i = 0; i < s->count; i++) {
         const fmt_column *c = &s->column[i];
-        numbers += c->kind == FMT_NUMBER;
-        categories += c->kind == FMT_CATEGORY;
+        numbers += c->kind == FMT_NUMBER && !fmt_column_is_date(c);
+        dates += fmt_column_is_date(c);
+        categories += fmt_column_has_words(c);
         if (fmt_column_in_table(c) || used >= room)
             continue;
         fmt_column_shape(c, shape);
@@ -348,6 +456,9 @@ void fmt_schema_describe(const fmt_schema *s, char *out, size_t room)
     if (numbers > 0 && used < room)
         used += (size_t)snprintf(out + used, room - used, "%s%zu number%s", used ? ", " : "", numbers,
                                  numbers == 1 ? "" : "s");
+    if (dates > 0 && used < room)
+        used +=
+            (size_t)snprintf(out + used, room - used, "%s%zu date%s", used ? ", " : "", dates, dates == 1 ? "" : "s");
     if (categories > 0 && used < room)
         snprintf(out + used, room - used, "%s%zu categor%s", used ? ", " : "", categories,
                  categories == 1 ? "y" : "ies");
@@ -461,9 +572,49 @@ static bool next_number(const char **at, const char *end, double *value)
     return good;
 }
 
+/* The key of a part that is key=value; *at is then its value. NULL: it is none. In names and words = is escaped. */
+static const char *next_key(const char **at, const char *end, const char *const *keys)
+{
+    const char *stop = *at <= end ? memchr(*at, '\t', (size_t)(end - *at)) : NULL;
+    stop = stop ? stop : end;
+    for (; *keys != NULL && *at <= end; keys++) {
+        size_t size = strlen(*keys);
+        if ((size_t)(stop - *at) > size && memcmp(*at, *keys, size) == 0 && (*at)[size] == '=') {
+            *at += size + 1;
+            return *keys;
+        }
+    }
+    return NULL;
+}
+
+static bool is_key(const char *at, const char *end)
+{
+    const char *stop = memchr(at, '\t', (size_t)(end - at));
+    return memchr(at, '=', (size_t)((stop ? stop : end) - at)) != NULL;
+}
+
+static bool next_text(const char **at, const char *end, char *out, size_t room)
+{
+    char *part = next_part(at, end);
+    bool good = part != NULL && part[0] != '\0' && strlen(part) < room;
+    if (good)
+        memcpy(out, part, strlen(part) + 1);
+    free(part);
+    return good;
+}
+
+static bool next_kept(const char **at, const char *end, fmt_words *kept)
+{
+    char *part = next_part(at, end);
+    bool good =
+        part != NULL && part[0] != '\0' && kept->count < FMT_MAX_KEPT && fmt_words_add(kept, part, strlen(part));
+    free(part);
+    return good;
+}
+
 static bool next_words(const char **at, const char *end, fmt_words *words)
 {
-    while (*at <= end) {
+    while (*at <= end && !is_key(*at, end)) {
         char *part = next_part(at, end);
         bool good = part != NULL && fmt_words_add(words, part, strlen(part));
         free(part);
@@ -473,11 +624,61 @@ static bool next_words(const char **at, const char *end, fmt_words *words)
     return true;
 }
 
+static bool is_group(const char *text)
+{
+    static const char *const groups[] = {",", ".", "'", " ", "\xC2\xA0", "\xE2\x80\xAF"};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(groups[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* The rest of a line of a number or of words: key=value, each known. */
+static bool next_keys(const char **at, const char *end, fmt_column *c)
+{
+    static const char *const keys[] = {"kept", "decimals", "fixed", "whole",  "group", "prefix", "suffix",
+                                       "date", "low",      "high",  "period", "trend", NULL};
+    fmt_notation *n = &c->notation;
+    bool low = false, high = false, good = true;
+    while (*at <= end && good) {
+        const char *key = next_key(at, end, keys);
+        double value = 0;
+        if (key == keys[0])
+            good = next_kept(at, end, &c->kept);
+        else if (key == NULL || c->kind != FMT_NUMBER)
+            good = false;
+        else if (key == keys[4])
+            good = next_text(at, end, n->group, sizeof n->group) && is_group(n->group);
+        else if (key == keys[5] || key == keys[6])
+            good = next_text(at, end, key == keys[5] ? n->prefix : n->suffix, FMT_AFFIX);
+        else if (key == keys[7])
+            good = next_text(at, end, n->pattern, FMT_PATTERN) && fmt_pattern_good(n->pattern);
+        else if (next_number(at, end, &value)) {
+            if (key == keys[1] || key == keys[2])
+                n->places =
+                    value >= 0 && value <= FMT_MOST_DECIMALS && value == floor(value) ? (int)value + 1 : (good = false);
+            n->fixed = n->fixed || key == keys[2];
+            n->whole = n->whole || key == keys[3];
+            n->trend = n->trend || key == keys[11];
+            n->low = key == keys[8] ? value : n->low;
+            n->high = key == keys[9] ? value : n->high;
+            n->period = key == keys[10] ? value : n->period;
+            low = low || key == keys[8];
+            high = high || key == keys[9];
+        } else {
+            good = false;
+        }
+    }
+    n->bounded = low;
+    return good && low == high && n->low <= n->high && n->period <= 1e12 &&
+           (n->period >= 1e-6 || (n->period == 0 && !n->trend));
+}
+
 static bool parse_column(const char **at, const char *end, fmt_column *c)
 {
     char *kind = next_part(at, end);
     int place = -1;
-    for (int k = 0; kind != NULL && k <= FMT_IGNORED; k++)
+    for (int k = 0; kind != NULL && k < KINDS; k++)
         if (strcmp(kind, kind_words[k]) == 0)
             place = k;
     free(kind);
@@ -488,7 +689,7 @@ static bool parse_column(const char **at, const char *end, fmt_column *c)
         return *at > end;
     if (fmt_column_in_table(c))
         return next_number(at, end, &c->centre) && next_number(at, end, &c->scale) && c->scale > 0 &&
-               (place == FMT_NUMBER ? *at > end : next_words(at, end, &c->words) && c->words.count > 0);
+               (place == FMT_NUMBER || (next_words(at, end, &c->words) && c->words.count > 0)) && next_keys(at, end, c);
     char *shape = next_part(at, end);
     bool good = shape != NULL && parse_shape(shape, strlen(shape), c) && c->kind == (fmt_column_kind)place;
     free(shape);
@@ -506,8 +707,7 @@ static bpcn_status parse_line(const char *line, const char *end, fmt_schema *sch
         status = fmt_schema_ignore(schema, c.name);
     else
         status = fmt_schema_add(schema, &c);
-    free(c.name);
-    fmt_words_free(&c.words);
+    free_column(&c);
     return status;
 }
 
@@ -541,7 +741,13 @@ bpcn_status fmt_schema_parse(const char *text, fmt_schema *schema)
             status = parse_columns(&text, schema);
             continue;
         }
-        if (strncmp(text, "fields=", 7) == 0 && whole)
+        if (strncmp(text, "schema=", 7) == 0 && whole && strtoul(text + 7, NULL, 10) > FMT_SCHEMA_VERSION)
+            status = fmti_fail(BPCN_FORMAT, "schema", "is of version %.*s, of a later release; this one reads up to %d",
+                               (int)strcspn(text + 7, "\n") < 20 ? (int)strcspn(text + 7, "\n") : 20, text + 7,
+                               FMT_SCHEMA_VERSION);
+        else if (strncmp(text, "decimal=", 8) == 0 && whole && (text[8] == '.' || text[8] == ','))
+            schema->decimal = text[8];
+        else if (strncmp(text, "fields=", 7) == 0 && whole)
             status = add_fields(text + 7, schema);
         else if (strncmp(text, "missing=", 8) == 0 && whole && !next_words(&words, end, &schema->missing))
             status = fmti_no_memory("schema", 1);

@@ -115,6 +115,12 @@ bpcn_status fmt_output_put(fmt_output *out, const void *data, size_t size)
     return BPCN_OK;
 }
 
+bpcn_status fmt_output_flush(fmt_output *out)
+{
+    errno = 0;
+    return fflush(out->file) == 0 ? BPCN_OK : fmti_fail_errno(out->name, "write", errno);
+}
+
 bpcn_status fmt_output_close(fmt_output *out, bpcn_status status)
 {
     if (out == NULL)

@@ -27,9 +27,13 @@ static void put_value(FILE *out, const fmt_column *c, const float *x, const floa
 {
     if (spread != NULL && fmt_column_in_table(c))
         json_write_number(out, recall_cell_spread(c, x + c->offset, spread + c->offset));
-    else if (c->kind == FMT_NUMBER)
+    else if (fmt_column_is_date(c)) {
+        char text[FMT_CELL_ROOM];
+        fmt_decode_text(c, x + c->offset, &(fmt_style){.decimal = '.'}, text, sizeof text);
+        json_write_string(out, text);
+    } else if (c->kind == FMT_NUMBER)
         json_write_number(out, fmt_decode_value(c, x + c->offset));
-    else if (c->kind == FMT_CATEGORY)
+    else if (fmt_column_has_words(c))
         json_write_string(out, c->words.word[(size_t)fmt_decode_value(c, x + c->offset)]);
     else
         put_list(out, (spread ? spread : x) + c->offset, c->size);
@@ -205,6 +209,7 @@ static void put_csv_text(FILE *out, const char *text)
 /* One line of names, then one a row; a vector or picture has a cell for each entry. */
 static void rows_as_csv(struct answer *a, const fmt_schema *schema, const struct job *job)
 {
+    char text[FMT_CELL_ROOM];
     FILE *out = answer_begin(a, "text/csv; charset=utf-8; header=present");
     if (out == NULL)
         return;
@@ -224,10 +229,14 @@ static void rows_as_csv(struct answer *a, const fmt_schema *schema, const struct
         for (size_t k = 0; k < schema->count; k++) {
             const fmt_column *c = &schema->column[k];
             fputs(k > 0 ? "," : "", out);
-            if (c->kind == FMT_CATEGORY)
+            if (fmt_column_has_words(c))
                 put_csv_text(out, c->words.word[(size_t)fmt_decode_value(c, x + c->offset)]);
-            else if (c->kind == FMT_NUMBER)
+            else if (c->kind == FMT_NUMBER && c->notation.places == 0 && !fmt_column_is_date(c))
                 fprintf(out, "%.9g", fmt_decode_value(c, x + c->offset));
+            else if (c->kind == FMT_NUMBER) {
+                fmt_decode_text(c, x + c->offset, &(fmt_style){.separator = ',', .decimal = '.'}, text, sizeof text);
+                fputs(text, out);
+            }
             for (size_t j = 0; !fmt_column_in_table(c) && j < c->size; j++)
                 fprintf(out, "%s%.9g", j > 0 ? "," : "", (double)x[c->offset + j]);
         }

@@ -279,7 +279,10 @@ static bpcn_status cell_failure(fmt_cell_state state, const fmt_column *c, const
     case FMT_CELL_FAR:
         return http_fail(422, where, "is no plausible value: its column is %g give or take %g", c->centre, c->scale);
     default:
-        return http_fail(400, where, "is not %s", c->kind == FMT_CATEGORY ? "a word of its column" : "a number");
+        return http_fail(400, where, "is not %s",
+                         fmt_column_has_words(c) ? "a word of its column"
+                         : fmt_column_is_date(c) ? "a date or time in its column's writing"
+                                                 : "a number");
     }
 }
 
@@ -298,7 +301,7 @@ static bpcn_status parse_cell(struct body *b, const struct shape *shape, size_t 
         state = FMT_CELL_MISSING;
     else if (json_is_number(value) && c->kind == FMT_NUMBER)
         state = fmt_encode_value(c, json_number_value(value), false, x);
-    if (state != FMT_CELL_KNOWN && state != FMT_CELL_MISSING)
+    if (state != FMT_CELL_KNOWN && state != FMT_CELL_MISSING && state != FMT_CELL_KEPT)
         return cell_failure(state, c, where);
     if (state == FMT_CELL_KNOWN)
         memset(b->known + row * shape->schema->dim + c->offset, 1, c->size);

@@ -15,7 +15,8 @@ static bpcn_status infer(const char *text, const fmt_wish *wishes, size_t count,
 {
     FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "rb");
     assert_non_null(in);
-    bpcn_status status = fmt_infer(in, "t.csv", wishes, count, NULL, 1000, found);
+    const fmt_infer_options options = {.wishes = wishes, .wish_count = count};
+    bpcn_status status = fmt_infer(in, "t.csv", &options, found);
     fclose(in);
     return status;
 }
@@ -111,7 +112,7 @@ static void kinds_are_found_and_unlearnable_columns_said(void **state)
     assert_string_equal(s->column[1].words.word[1], "Rome");
     assert_int_equal(s->ignored_count, 2);
     assert_string_equal(s->ignored[0].name, "id");
-    assert_string_equal(found.reason.word[0], "5 different words");
+    assert_string_equal(found.reason.word[0], "5 different words: like an id");
     assert_string_equal(found.reason.word[1], "it has no name");
     assert_true(s->ignored[0].place == 0 && s->ignored[1].place == 3);
     fmt_inference_free(&found);
@@ -119,8 +120,10 @@ static void kinds_are_found_and_unlearnable_columns_said(void **state)
 
 static void what_is_said_of_a_column_counts(void **state)
 {
-    const fmt_wish wishes[] = {{"id", FMT_CATEGORY, 0, 0}, {"age", FMT_NUMBER, 37, 5}, {"city", FMT_IGNORED, 0, 0}},
-                   nobody = {"size", FMT_NUMBER, 0, 0};
+    const fmt_wish wishes[] = {{.name = "id", .kind = FMT_CATEGORY},
+                               {.name = "age", .kind = FMT_NUMBER, .centre = 37, .scale = 5},
+                               {.name = "city", .kind = FMT_IGNORED}},
+                   nobody = {.name = "size", .kind = FMT_NUMBER};
     fmt_inference found;
     (void)state;
     assert_int_equal(infer(people, wishes, 3, &found), BPCN_OK);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log10, sqrt
 from typing import Any
 
@@ -23,24 +23,40 @@ from .frames import (
     numbers_of,
     words_of,
 )
+from .notation import date_text, days_of, is_date, times_of
 from .rows import Array, Floats, Mask, Rows, mask, narrow
 
 FAR = 100.0  # scales from the centre beyond which a number is no plausible value of its column
 CLIP = 8.0  # where such numbers are brought, if wanted
-LOOKED_AT, VALUES_LOOKED_AT = 10_000, 4 << 20  # rows and values that centre and scale are taken from
+VALUES_LOOKED_AT, LEAST_LOOKED_AT = 4 << 20, 1000  # values of all columns, and of one, that centre and scale are taken from
 FEW_WORDS, SOME_WORDS = 10, 100
+ROWS_OF_IDS = 20  # fewer rows do not show that a column counts them
+VERSION = 2  # of the note's description of columns
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: a number is kept as (value - centre) / scale, a category as an entry for each of its words."""
+    """A column: a number is kept as (value - centre) / scale, a category as an entry for each of its words, ordered words by
+    their places. What a number is written like is kept with it, and answers come back so: rounded, and between low and high."""
 
     name: str
-    kind: str = "number"  # or "category", "picture", "vector", "ignored"
+    kind: str = "number"  # or "category", "ordered", "picture", "vector", "ignored"
     centre: float = 0.0
     scale: float = 1.0
     words: tuple[str, ...] = ()
     shape: str = ""  # of a picture or vector, as the note has it
+    decimals: int | None = None  # places at most; None: not known
+    fixed: bool = False  # always so many
+    whole: bool = False  # an integer, whatever its places
+    low: float | None = None  # the least and the greatest value seen; None: no bounds
+    high: float | None = None
+    group: str = ""  # between thousands
+    prefix: str = ""
+    suffix: str = ""
+    date: str = ""  # pattern of a date (days since 1970-01-01) or a time (hours)
+    period: float = 0.0  # values so far apart are the same
+    trend: bool = False  # beside the period the value itself counts
+    kept: tuple[str, ...] = ()  # cells that are unknown, but not to be filled
 
     @property
     def size(self) -> int:
@@ -49,12 +65,38 @@ class Column:
             return len(self.words)
         if self.kind == "ignored":
             return 0
+        if self.kind == "number" and self.period > 0:
+            return 3 if self.trend else 2
         return int(np.prod([int(n) for n in self.shape.split("x")])) if self.shape else 1
 
     @property
     def cells(self) -> int:
         """Cells of a table's row."""
         return self.size if self.shape else 0 if self.kind == "ignored" else 1
+
+    @property
+    def has_words(self) -> bool:
+        return self.kind in ("category", "ordered")
+
+    def nearest(self, values: Array) -> Array:
+        """Of numbers: the nearest that the column could have."""
+        if self.whole and not self.date:
+            values = _rounded_all(values)
+        elif self.decimals is not None and not self.date:
+            unit = 10.0**self.decimals
+            values = np.where(np.abs(values * unit) < 1e15, _rounded_all(values * unit) / unit, values)
+        if self.low is None or self.high is None:
+            return values
+        if self.period > 0 and not self.trend:
+            values = np.where((values < self.low) & (values + self.period <= self.high), values + self.period, values)
+            values = np.where((values > self.high) & (values - self.period >= self.low), values - self.period, values)
+        return np.clip(values, self.low, self.high)
+
+
+def _rounded_all(values: Array) -> Array:
+    """As C rounds: halves away from 0."""
+    rounded: Array = np.trunc(values + np.copysign(0.5, values))
+    return rounded
 
 
 def _rounded(value: float) -> float:
@@ -64,8 +106,8 @@ def _rounded(value: float) -> float:
 
 
 def looked_at(columns: int) -> int:
-    """Rows that the columns are taken from."""
-    return min(LOOKED_AT, max(VALUES_LOOKED_AT // columns, 100)) if columns else 0
+    """Rows that centre and scale are taken from: of more, every so many-th."""
+    return max(VALUES_LOOKED_AT // columns, LEAST_LOOKED_AT) if columns else 0
 
 
 def centre_and_scale(values: Array) -> tuple[float, float]:
@@ -107,18 +149,87 @@ def category(name: str, values: Sequence[str]) -> Column:
     return Column(name, "category", _rounded(1e3 / len(ordered)) / 1e3, scale, ordered)
 
 
-def _from_series(name: str, series: Any) -> Column:
+def _writing(values: Array, integers: bool) -> dict[str, Any]:
+    """How numbers are written, by their shortest texts; of many, every so many-th is looked at."""
+    if integers:
+        return {"decimals": 0, "whole": True}
+    texts = [repr(float(value)) for value in values[:: max(len(values) // 10_000, 1)]]
+    if any("e" in text for text in texts):
+        return {}
+    places = [len(text.partition(".")[2]) for text in texts]
+    if max(places) > 17:
+        return {}
+    return {"decimals": max(places), "fixed": min(places) == max(places), "whole": bool((values == np.floor(values)).all())}
+
+
+def _suspects(values: Array, dates: bool) -> list[float]:
+    """Values that often mean missing and are further from all others than those are from each other."""
+    nines = [10.0**k - 1 for k in range(2, 11)]
+    usual = [-719162.0, -25567.0, -25568.0, -25569.0, 0.0, 2932896.0, 47481.0]
+    candidates = usual if dates else [*nines, *(-value for value in nines), 32768.0, -32768.0, 2147483648.0, -2147483648.0]
+    others = values[~np.isin(values, candidates)]
+    if not len(others):
+        return []
+    low, high = float(others.min()), float(others.max())
+    width = high - low
+    found = [value for value in candidates if width > 0 and not low - width <= value <= high + width]
+    return [value for value in found if (values == value).any()]
+
+
+def _number(name: str, values: Array, most: int, dates: str = "", **writing: Any) -> Column:
+    """A column of numbers by its values; most: that centre and scale are taken from."""
+    odd = _suspects(values, bool(dates))
+    values = values[~np.isin(values, odd)]
+    kept = tuple(date_text(dates, value) if dates else f"{value:.15g}" for value in odd)
+    centre, scale = centre_and_scale(values[:: -(-len(values) // most)])
+    return Column(
+        name, "number", centre, scale, low=float(values.min()), high=float(values.max()), date=dates, kept=kept, **writing
+    )
+
+
+def _names_ids(name: str) -> bool:
+    return re.search(r"(^|[^A-Za-z])(id|uuid|guid)$", name, re.I) is not None or re.search(r"[a-z](I[Dd]|UUID|GUID)$", name) is not None
+
+
+def _from_numbers(name: str, known: Any, most: int) -> Column:
+    values = known.to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values)]
+    integers = known.dtype.kind in "iu"
+    if not len(values):
+        return Column(name, "ignored")
+    if integers and len(values) >= ROWS_OF_IDS:
+        counts = values[0] in (0, 1) and bool((np.diff(values) == 1).all())
+        if counts or (_names_ids(name) and len(np.unique(values)) == len(values)):
+            return Column(name, "ignored")
+    return _number(name, values, most, **_writing(values, integers))
+
+
+def _from_times(name: str, known: Any, most: int) -> Column:
+    """datetime64 without a time zone."""
+    values = days_of(known)
+    apart = values != np.floor(values)
+    parts = values * 86400 != np.floor(values * 86400 + 1e-4)
+    pattern = "YYYY-MM-DD" if not apart.any() else "YYYY-MM-DD hh:mm:ss"
+    pattern += ".ffffff" if apart.any() and (np.abs(values * 86400 - np.round(values * 86400)) > 1e-4)[parts].any() else ""
+    column = _number(name, values, most, pattern)
+    goes_round = bool(apart.any()) and values.max() - values.min() > 2
+    return replace(column, period=1.0, trend=True) if goes_round else column
+
+
+def _from_series(name: str, series: Any, most: int) -> Column:
     """What a column of a DataFrame is."""
     known = known_values(series)
     if known.dtype.kind in "fiu":
-        values = known.to_numpy(dtype=np.float64)
-        finite = values[np.isfinite(values)]
-        return Column(name, "number", *centre_and_scale(finite)) if len(finite) else Column(name, "ignored")
+        return _from_numbers(name, known, most)
+    if known.dtype.kind == "M" and getattr(known.dtype, "tz", None) is None and len(known):
+        return _from_times(name, known, most)
     if known.dtype.kind in "mMc" or len(known) == 0:
         return Column(name, "ignored")
     words = [str(value) for value in known]
     different = len(set(words))
     stated = hasattr(series, "cat")
+    if stated and series.cat.ordered:
+        return ordered(name, list(map(str, series.cat.categories)), words)
     if stated:  # words that did not come yet, too
         column = category(name, words)
         every = tuple(sorted(map(str, series.cat.categories), key=str.encode))
@@ -129,16 +240,25 @@ def _from_series(name: str, series: Any) -> Column:
     return Column(name, "ignored")
 
 
+def ordered(name: str, order: Sequence[str], values: Sequence[str] = ()) -> Column:
+    """Words with an order, kept by their places."""
+    place = {word: at for at, word in enumerate(order)}
+    places = np.array([place[word] for word in values], dtype=np.float64)
+    deviation = float(places.std()) if len(places) else len(order) / 4
+    centre = float(places.mean()) if len(places) else (len(order) - 1) / 2
+    return Column(name, "ordered", _rounded(1e3 * centre) / 1e3, _rounded(1e3 * max(deviation, 0.25)) / 1e3, tuple(order))
+
+
 def columns_of(what: Any) -> list[Column]:
     """Columns from a DataFrame to look at; a list of Column; or a dictionary of names, each with "number", (centre, scale),
-    a list of words or "ignored".
+    a list of words, ("ordered", words), ("date", pattern), ("periodic", period) or "ignored".
 
     >>> columns_of({"age": (37, 13.6), "city": ["Bonn", "Rome"]})[1].words
     ('Bonn', 'Rome')
     """
     if is_frame(what):
-        first = looked_at(len(what.columns))
-        columns = [_from_series(text, what[name].iloc[:first]) for text, name in names_of(what).items()]
+        most = looked_at(len(what.columns))
+        columns = [_from_series(text, what[name], most) for text, name in names_of(what).items()]
         ignored = [c.name for c in columns if c.kind == "ignored"]
         if ignored:
             warnings.warn(f"columns that are not learnt: {', '.join(ignored)}", stacklevel=4)
@@ -156,8 +276,17 @@ def _stated(name: str, kind: Any) -> Column:
         return Column(name, kind)
     if isinstance(kind, tuple) and len(kind) == 2 and not isinstance(kind[0], str):
         return Column(name, "number", float(kind[0]), float(kind[1]))
+    if isinstance(kind, tuple) and len(kind) == 2 and kind[0] == "ordered" and not isinstance(kind[1], str):
+        return ordered(name, [str(word) for word in kind[1]])
+    if isinstance(kind, tuple) and len(kind) == 2 and kind[0] == "date":
+        return Column(name, "number", 0.0, 365.0, date=str(kind[1]))
+    if isinstance(kind, tuple) and len(kind) == 2 and kind[0] == "periodic":
+        return Column(name, "number", 0.0, float(kind[1]) / 12**0.5, period=float(kind[1]))
     if isinstance(kind, str) or not len(kind):
-        raise InvalidError(f"column {name!r} is {kind!r}, but must be 'number', (centre, scale), words or 'ignored'")
+        raise InvalidError(
+            f"column {name!r} is {kind!r}, but must be 'number', (centre, scale), words, ('ordered', words), ('date', pattern), "
+            "('periodic', period) or 'ignored'"
+        )
     return category(name, [str(word) for word in kind])
 
 
@@ -172,18 +301,69 @@ def _plain(text: str) -> str:
     return re.sub(r"%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
+def _shortest(value: float) -> str:
+    short = f"{value:.15g}"
+    return short if float(short) == value else f"{value:.17g}"
+
+
+def _keys(column: Column) -> list[str]:
+    """What a version 2 note says more of a column."""
+    parts = []
+    if column.kind == "number":
+        if column.decimals is not None:
+            parts.append(f"{'fixed' if column.fixed and column.decimals else 'decimals'}={column.decimals}")
+        parts += ["whole=1"] if column.whole else []
+        texts = {"group": column.group, "prefix": column.prefix, "suffix": column.suffix, "date": column.date}
+        parts += [f"{key}={_escaped(text)}" for key, text in texts.items() if text]
+        if column.low is not None and column.high is not None:
+            parts += [f"low={_shortest(column.low)}", f"high={_shortest(column.high)}"]
+        parts += [f"period={_shortest(column.period)}"] if column.period > 0 else []
+        parts += ["trend=1"] if column.trend else []
+    return parts
+
+
 def _line(column: Column) -> str:
     parts = [_escaped(column.name), column.kind]
-    if column.kind in ("number", "category"):
+    if column.kind in ("number", "category", "ordered"):
         parts += [f"{column.centre:.15g}", f"{column.scale:.15g}"]
     parts += [column.shape] if column.shape else []
-    return "\t".join(parts + [_escaped(word) for word in column.words])
+    kept = [f"kept={_escaped(word)}" for word in column.kept]
+    return "\t".join(parts + _keys(column) + [_escaped(word) for word in column.words] + kept)
+
+
+def _with_keys(column: Column, parts: Sequence[str]) -> Column:
+    """The column with what its line says as key=value."""
+    said: dict[str, Any] = {"kept": ()}
+    for part in parts:
+        key, _, value = part.partition("=")
+        if key == "kept":
+            said["kept"] += (_plain(value),)
+        elif column.kind != "number":
+            raise ValueError(key)
+        elif key in ("group", "prefix", "suffix", "date"):
+            said[key] = _plain(value)
+        elif key in ("decimals", "fixed"):
+            said["decimals"], said["fixed"] = int(float(value)), key == "fixed"
+        elif key in ("low", "high", "period"):
+            said[key] = float(value)
+        elif key in ("whole", "trend"):
+            said[key] = True
+        else:
+            raise ValueError(key)
+    period = said.get("period", 0.0)
+    if ("low" in said) != ("high" in said) or not (period == 0 or 1e-6 <= period <= 1e12) or (said.get("trend") and not period):
+        raise ValueError("bounds")
+    return replace(column, **said)
 
 
 def _parsed(line: str) -> Column:
     name, kind, *rest = line.split("\t")
-    if kind in ("number", "category"):
-        return Column(_plain(name), kind, float(rest[0]), float(rest[1]), tuple(_plain(word) for word in rest[2:]))
+    if kind in ("number", "category", "ordered"):
+        keys = [part for part in rest[2:] if "=" in part]
+        words = tuple(_plain(part) for part in rest[2:] if "=" not in part)
+        if bool(words) != (kind != "number"):
+            raise ValueError(kind)
+        return _with_keys(Column(_plain(name), kind, float(rest[0]), float(rest[1]), words), keys)
     if kind not in ("picture", "vector", "ignored"):
         raise ValueError(kind)
     return Column(_plain(name), kind, shape=rest[0] if rest else "")
@@ -193,6 +373,8 @@ def columns_of_note(note: str) -> list[Column] | None:
     """The columns that a memory's note describes; None when it is no table."""
     lines = note.split("\n")
     for at, line in enumerate(lines):
+        if line.startswith("schema=") and line[7:].isdigit() and int(line[7:]) > VERSION:
+            raise InvalidError(f"the memory's columns are described in version {line[7:]}, but this release reads up to {VERSION}")
         if line.startswith("columns="):
             try:
                 count = int(line[8:])
@@ -203,6 +385,13 @@ def columns_of_note(note: str) -> list[Column] | None:
 
 
 # ---- rows
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 class Table:
@@ -231,7 +420,9 @@ class Table:
         self.shape = (self.cells,)
 
     def note(self) -> str:
-        return "".join(f"{line}\n" for line in [f"columns={len(self.columns)}", *map(_line, self.columns)])
+        new = any(_keys(column) or column.kept or column.kind == "ordered" for column in self.columns)
+        head = [f"schema={VERSION}"] if new else []
+        return "".join(f"{line}\n" for line in [*head, f"columns={len(self.columns)}", *map(_line, self.columns)])
 
     def _places(self) -> list[tuple[Column, slice, slice]]:
         """Of every learnt column its cells and its entries."""
@@ -285,31 +476,41 @@ class Table:
                 series = frame[names[column.name]]
                 is_number = column.kind == "number"
                 cells[:, cell.start] = (
-                    numbers_of(column.name, series) if is_number else words_of(column.name, series, column.words)
+                    numbers_of(column, series) if is_number else words_of(column.name, series, column.words, column.kept)
                 )
         return cells
 
     def _entries(self, column: Column, cells: Array) -> tuple[Array, Mask]:
         known: Mask = ~np.isnan(cells)
-        if column.kind == "category":
+        if column.has_words:
             wrong = known[:, 0] & ~np.isin(cells[:, 0], np.arange(len(column.words)))
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise InvalidError(f"row {row}, column {column.name!r} is {cells[row, 0]:g}, which is none of its words")
+        if column.kind == "category":
             one = cells == np.arange(len(column.words))
             return (one - column.centre) / column.scale, np.broadcast_to(known, one.shape)
+        if column.kept and column.kind == "number" and not column.date:
+            known = known & ~np.isin(cells, [float(word) for word in column.kept if _is_number(word)])
+        circle = column.kind == "number" and column.period > 0
         entries = np.where(known, (cells - column.centre) / column.scale, 0)
-        far = ~(np.abs(entries) <= FAR) if column.kind == "number" else np.zeros(0, np.bool_)
         if not np.isfinite(entries).all():
             row, cell = map(int, np.argwhere(~np.isfinite(entries))[0])
             raise InvalidError(f"row {row}, column {column.name!r} is {cells[row, cell]:g}, which cannot be kept")
+        far = ~(np.abs(entries) <= FAR) if column.kind == "number" and (column.trend or not circle) else np.zeros(0, np.bool_)
         if far.any() and not self.clip:
             row = int(np.argmax(far[:, 0]))
             raise InvalidError(
                 f"row {row}, column {column.name!r} is {cells[row, 0]:g}, more than {FAR:g} scales ({column.scale:g}) "
                 f"from its centre, {column.centre:g}; Memory(..., clip=True) brings such values nearer"
             )
-        return np.clip(entries, -CLIP, CLIP) if self.clip and column.kind == "number" else entries, known
+        entries = np.clip(entries, -CLIP, CLIP) if self.clip and column.kind == "number" else entries
+        if not circle:
+            return entries, known
+        angle = 2 * np.pi * np.where(known, cells, 0) / column.period
+        around = np.where(known, sqrt(2) * np.concatenate([np.cos(angle), np.sin(angle)], axis=1), 0)
+        every = np.concatenate([entries, around], axis=1) if column.trend else around
+        return every, np.broadcast_to(known, every.shape)
 
     def _cells(self, x: Floats) -> Array:
         """Back from entries: numbers in the table's units, of categories the place of the likeliest word."""
@@ -317,6 +518,15 @@ class Table:
         for column, cell, entry in self._places():
             if column.kind == "category":
                 cells[:, cell.start] = np.argmax(x[:, entry], axis=1)
+            elif column.kind == "ordered":
+                place = _rounded_all(column.centre + column.scale * x[:, entry].astype(np.float64))
+                cells[:, cell] = np.clip(place, 0, len(column.words) - 1)
+            elif column.kind == "number" and column.period > 0 and not column.trend:
+                turns = np.arctan2(x[:, entry.start + 1], x[:, entry.start]).astype(np.float64) / (2 * np.pi)
+                cells[:, cell.start] = column.nearest(column.period * (turns % 1))
+            elif column.kind == "number":
+                first = x[:, entry.start].astype(np.float64)
+                cells[:, cell.start] = column.nearest(column.centre + column.scale * first)
             else:
                 cells[:, cell] = column.centre + column.scale * x[:, entry].astype(np.float64)
         return cells
@@ -338,6 +548,13 @@ class Table:
                 every = chance.sum(axis=1)
                 best = np.divide(chance.max(axis=1), every, out=np.full(len(x), 1 / column.size), where=every > 0)
                 cells[:, cell.start] = 1 - best
+            elif column.kind == "number" and column.period > 0 and not column.trend:
+                at = x[:, entry].astype(np.float64)
+                radius = np.maximum(np.hypot(at[:, 0], at[:, 1]), 1e-9)
+                apart = np.hypot(spread[:, entry.start] * at[:, 1], spread[:, entry.start + 1] * at[:, 0]) / radius**2
+                cells[:, cell.start] = column.period * np.minimum(apart / (2 * np.pi), 12**-0.5)
+            elif column.kind == "number":
+                cells[:, cell.start] = column.scale * spread[:, entry.start].astype(np.float64)
             else:
                 cells[:, cell] = column.scale * spread[:, entry].astype(np.float64)
         cells[~np.isnan(rows.origin[1])] = 0
@@ -355,7 +572,7 @@ class Table:
             missing = series.isna().to_numpy() | hidden[:, cell.start]
             values = answer[missing, cell.start]
             if missing.any() and column.kind == "number":
-                filled[names[column.name]] = filled_with_numbers(series, missing, values)
+                filled[names[column.name]] = filled_with_numbers(column, series, missing, values)
             elif missing.any():
                 words = [column.words[int(k)] for k in values]
                 filled[names[column.name]] = filled_with_words(series, missing, words)
@@ -369,7 +586,9 @@ class Table:
         return pandas.DataFrame(
             {
                 column.name: pandas.Categorical.from_codes(cells[:, cell.start].astype(int), list(column.words))
-                if column.kind == "category"
+                if column.has_words
+                else times_of(cells[:, cell.start])
+                if column.date and is_date(column.date)
                 else cells[:, cell.start]
                 for column, cell, _ in self._places()
                 if not column.shape

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._bayespcn import InvalidError
+from .notation import days_of, text_of, times_of, value_of
 from .rows import Array, Mask
 
 
@@ -34,30 +35,48 @@ def known_values(series: Any) -> Any:
     return series.dropna().infer_objects()
 
 
-def numbers_of(name: str, series: Any) -> Array:
-    """The cells of a column of numbers."""
+def numbers_of(column: Any, series: Any) -> Array:
+    """The cells of a column of numbers, dates or times, which may also be given as text in the column's writing."""
     cells = np.full(len(series), np.nan)
     known = known_values(series)
+    here = series.notna().to_numpy()
+    if len(known) and known.dtype.kind == "M" and column.date:
+        cells[here] = days_of(known)
+        return cells
+    if len(known) and known.dtype.kind in "OUT":
+        values = []
+        for at, text in zip(np.flatnonzero(here), map(str, known)):
+            value = np.nan if text in column.kept else value_of(column, text)
+            if value is None:
+                raise InvalidError(f"row {at}, column {column.name!r} is {text!r}, but the column holds numbers")
+            values.append(value)
+        cells[here] = values
+        return cells
     if len(known) and known.dtype.kind not in "fiub":
-        raise InvalidError(f"column {name!r} holds numbers, but was given as {known.dtype}")
-    cells[series.notna().to_numpy()] = known.to_numpy(dtype=np.float64)
+        raise InvalidError(f"column {column.name!r} holds numbers, but was given as {known.dtype}")
+    cells[here] = known.to_numpy(dtype=np.float64)
     return cells
 
 
-def words_of(name: str, series: Any, words: Sequence[str]) -> Array:
+def words_of(name: str, series: Any, words: Sequence[str], kept: Sequence[str] = ()) -> Array:
     """The cells of a category: the places of its words, counted from 0."""
     cells = np.full(len(series), np.nan)
     place = {word: float(k) for k, word in enumerate(words)}
     given = [str(value) for value in series.dropna()]
-    unseen = sorted(set(given) - set(place))
+    unseen = sorted(set(given) - set(place) - set(kept))
     if unseen:
         warnings.warn(f"words that column {name!r} does not have count as unknown: {unseen[0]!r}", stacklevel=5)
     cells[series.notna().to_numpy()] = [place.get(word, np.nan) for word in given]
     return cells
 
 
-def filled_with_numbers(series: Any, missing: Mask, values: Array) -> Any:
-    """The series with values where it lacks some; whole numbers stay whole, and in their range."""
+def filled_with_numbers(column: Any, series: Any, missing: Mask, values: Array) -> Any:
+    """The series with values where it lacks some; whole numbers stay whole, and in their range, dates dates, and text is in
+    the column's writing."""
+    if series.dtype.kind == "M":
+        return _filled(series, missing, list(times_of(values)))
+    if known_values(series).dtype.kind in "OUT" and len(known_values(series)):
+        return _filled(series, missing, [text_of(column, value) for value in values.tolist()])
     if series.dtype.kind in "iu":
         range_of = np.iinfo(series.dtype.type)
         return _filled(series, missing, [min(max(round(value), range_of.min), range_of.max) for value in values.tolist()])

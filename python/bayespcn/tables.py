@@ -18,11 +18,12 @@ _KEYS = {b"tried": "entries", b"errors": "errors", b"spreads": "spreads", b"plai
 
 
 def options_for(table: Table, options: dict[str, Any], like: Any) -> dict[str, Any]:
-    """What suits a table that begins with the rows `like`, or one of which nothing is known yet."""
+    """What suits a table with the rows `like`, or one of which nothing is known yet."""
     x, known = np.zeros((0, table.dim), np.float32), np.zeros((0, table.dim), np.bool_)
     tame = Table(table.columns, clip=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd in the rows is said when they are written
+        like = None if like is None else like[:: max(len(like) // raw.MAX_LOOK, 1)]  # it may be sorted
         for at in range(0, 0 if like is None else len(like), raw.MAX_LOOK):
             rows = tame.encode(like[at : at + raw.MAX_LOOK])
             some = rows.known.any(axis=1)  # type: ignore[union-attr]

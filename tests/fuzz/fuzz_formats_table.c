@@ -59,7 +59,7 @@ static void check_inference(const uint8_t *data, size_t size)
     FILE *in = fmemopen((void *)(uintptr_t)data, size, "rb");
     check(in != NULL);
     bpcn_fail(BPCN_OK, "%s", "");
-    bpcn_status status = fmt_infer(in, "fuzz", NULL, 0, NULL, 100, &found);
+    bpcn_status status = fmt_infer(in, "fuzz", &(fmt_infer_options){.rows = 100}, &found);
     fclose(in);
     check((status == BPCN_OK) == (bpcn_error()[0] == '\0'));
     if (status != BPCN_OK)
