@@ -76,10 +76,14 @@ MEASURES = {
 # ---- reading
 
 
-def read_csv(path):
-    """The rows of a table; a last line without an end is none: a killed process left it."""
+def read_csv(path, *columns):
+    """The rows of a table that has these columns; a last line without an end is none: a killed process left it."""
     text = path.read_text(encoding="utf-8")
-    return csv.DictReader(text[:text.rfind("\n") + 1].splitlines())
+    rows = csv.DictReader(text[:text.rfind("\n") + 1].splitlines())
+    lacking = [c for c in columns if c not in (rows.fieldnames or [])]
+    if lacking:
+        sys.exit(f"report.py: {path} has no column {lacking[0]}: it is not of this version")
+    return rows
 
 
 def read_paper():
@@ -112,9 +116,9 @@ class Results:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.paper = read_paper()
-        cells = {c["cell"]: c for c in read_csv(self.folder / "cells.csv")}  # of equal keys the last counts
+        cells = {c["cell"]: c for c in read_csv(self.folder / "cells.csv", "cell", "mse", "code")}  # of equal keys the last counts
         self.tables, self.tier = [], "quick"
-        for line in read_csv(self.folder / "plan.csv"):
+        for line in read_csv(self.folder / "plan.csv", "tier", "cell", "code", "vouched"):
             name = (line["experiment"], line["title"], line["kind"])
             if not self.tables or self.tables[-1].name != name:
                 self.tables.append(SimpleNamespace(

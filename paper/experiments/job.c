@@ -1,7 +1,7 @@
 /* Grouping cells into jobs, and running them. */
 #include "job.h"
 
-#include "figure.h"
+#include "pictures.h"
 #include "stream.h"
 
 #include <errno.h>
@@ -236,7 +236,7 @@ static void announce(const struct job_list *list, const struct cell *cell, const
 /* A figure needs its pictures as well as its numbers, when they are wanted. */
 static int is_there(const struct job_list *list, const struct cell *cell)
 {
-    return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || figure_there(list, cell)) &&
+    return cell_load(list, cell, NULL) && (is_recall(cell->kind) || !list->pictures || pictures_there(list, cell)) &&
            (!list->again || cell_freshness(list, cell) <= VOUCHED);
 }
 
@@ -259,7 +259,7 @@ static int run_cell(const struct job_list *list, const struct cell *cell, struct
 {
     struct record record = {0};
     int status = is_recall(cell->kind) ? run_recall(cell, stream, &record, failure)
-                                       : figure_run(list, cell, stream, &record, failure);
+                                       : pictures_run(list, cell, stream, &record, failure);
     if (status == 0 && (list->again || !cell_load(list, cell, NULL))) /* there: only the picture was missing */
         status = cell_save(list, cell, &record, failure);
     if (status == 0)
@@ -295,7 +295,7 @@ int job_run(const struct job_list *list, size_t number, struct failure *failure)
         return -1;
     for (size_t i = 0; i < job->count; i++)
         if (!is_there(list, &cells[i]))
-            longest = figure_images(&cells[i]);
+            longest = pictures_images(&cells[i]);
     if (longest == 0)
         return 0;
     spec.threads = list->threads;

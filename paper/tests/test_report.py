@@ -361,3 +361,10 @@ def test_a_page_without_both_marks_stays_as_it_is(results, tmp_path):
 def test_a_folder_without_cells_gets_a_sentence(tmp_path):
     done = subprocess.run([sys.executable, PAPER / "report.py", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "cells.csv: No such file or directory; bpcn-paper reproduce writes" in done.stderr
+
+
+def test_a_table_of_another_version_gets_a_sentence(results, tmp_path):
+    results({})
+    (tmp_path / "cells.csv").write_text("cell,mse\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, PAPER / "report.py", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.endswith("cells.csv has no column code: it is not of this version\n")

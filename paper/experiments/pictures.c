@@ -1,5 +1,5 @@
 /* The figures that are pictures. */
-#include "figure.h"
+#include "pictures.h"
 
 #include "formats.h"
 
@@ -16,25 +16,25 @@ static const char *const oneshot_tasks[] = {"white0",  "white0.2", "white0.4", "
                                             "drop0.5", "drop0.75", "mask0.25", "mask0.5",  "mask0.75"};
 enum { ONESHOT = sizeof oneshot_tasks / sizeof oneshot_tasks[0] };
 
-size_t figure_images(const struct cell *cell)
+size_t pictures_images(const struct cell *cell)
 {
     if (cell->kind == CELL_GENERALIZATION)
         return UNSEEN_FROM + UNSEEN;
     return cell->kind == CELL_ONESHOT && cell->length <= ONESHOT ? ONESHOT + 1 : cell->length;
 }
 
-void figure_path(const struct job_list *list, const struct cell *cell, char *path, size_t room)
+void pictures_path(const struct job_list *list, const struct cell *cell, char *path, size_t room)
 {
     char key[KEY_ROOM];
     cell_key(cell, key, sizeof key);
     snprintf(path, room, "%s/pictures/%s.png", list->out, key);
 }
 
-int figure_there(const struct job_list *list, const struct cell *cell)
+int pictures_there(const struct job_list *list, const struct cell *cell)
 {
     char path[2048];
     struct stat status;
-    figure_path(list, cell, path, sizeof path);
+    pictures_path(list, cell, path, sizeof path);
     return stat(path, &status) == 0;
 }
 
@@ -45,7 +45,7 @@ static int draw(const struct job_list *list, const struct cell *cell, const stru
     char path[2048], folder[1200];
     fmt_grid grid;
     snprintf(folder, sizeof folder, "%s/pictures", list->out);
-    figure_path(list, cell, path, sizeof path);
+    pictures_path(list, cell, path, sizeof path);
     if (make_folder(folder, failure) != 0)
         return -1;
     if (fmt_grid_create(rows, columns, d->height, d->width, d->channels, 1, 1, &grid) != BPCN_OK)
@@ -271,8 +271,8 @@ static int generalization(const struct job_list *list, const struct cell *cell, 
     return status;
 }
 
-int figure_run(const struct job_list *list, const struct cell *cell, struct stream *s, struct record *record,
-               struct failure *failure)
+int pictures_run(const struct job_list *list, const struct cell *cell, struct stream *s, struct record *record,
+                 struct failure *failure)
 {
     double start = clock_seconds(), before = s->write_seconds;
     static int (*const run[])(const struct job_list *, const struct cell *, struct stream *, struct record *,
