@@ -78,6 +78,7 @@ static int create(struct bench *b)
 {
     bpcn_options o;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = b->w->dim;
     o.layers = LAYERS;
     for (size_t l = 0; l < LAYERS; l++)

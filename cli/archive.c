@@ -38,7 +38,7 @@ static void packing_free(struct packing *p)
 /* Options, fields and counts, and of every shard its layers, top and weights. */
 static int packing_create(struct packing *p, size_t layers, size_t shards)
 {
-    *p = (struct packing){.room = 16 + shards * (2 * layers + 3)};
+    *p = (struct packing){.room = 20 + shards * (2 * layers + 3)};
     p->packed = calloc(p->room, sizeof *p->packed);
     p->member = calloc(p->room, sizeof *p->member);
     return p->packed == NULL || p->member == NULL ? -1 : 0;
@@ -154,6 +154,19 @@ static int pack_counts(struct packing *p, const bpcn_memory *memory, const bpcn_
     return failed || add_number(p, "open_shard", (double)stats->open_shard);
 }
 
+/* Centre and scale, where entries have some. */
+static int pack_scale(struct packing *p, const bpcn_memory *memory, const bpcn_options *o)
+{
+    size_t pairs;
+    if (bpcn_memory_get_scale(memory, NULL, NULL, 0, &pairs, NULL) != BPCN_OK)
+        return -1;
+    double *centre = pairs > 0 ? add_member(p, 0, "centre", -1, FMT_F64, pairs, 0, 0) : NULL;
+    double *scale = centre ? add_member(p, 0, "scale", -1, FMT_F64, pairs, 0, 0) : NULL;
+    if (pairs > 0 && (scale == NULL || bpcn_memory_get_scale(memory, centre, scale, pairs, &pairs, NULL) != BPCN_OK))
+        return -1;
+    return add_number(p, "clip", (double)o->clip) || add_number(p, "far", o->far);
+}
+
 static int pack_fields(struct packing *p, const char *fields)
 {
     size_t length = strlen(fields);
@@ -171,7 +184,7 @@ int archive_save(const struct console *console, const char *path, const bpcn_mem
     bpcn_fail(BPCN_NO_MEMORY, "out of memory"); /* what it is unless a call below says otherwise */
     int failed = bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_stats(memory, &stats) != BPCN_OK ||
                  packing_create(&p, o.layers, stats.shards) || pack_options(&p, &o) ||
-                 pack_counts(&p, memory, &stats) || pack_fields(&p, fields);
+                 pack_counts(&p, memory, &stats) || pack_scale(&p, memory, &o) || pack_fields(&p, fields);
     for (size_t k = 0; !failed && k < stats.shards; k++)
         failed = pack_shard(&p, memory, &o, k);
     failed = failed || fmt_write_npz(path, p.member, p.count, false) != BPCN_OK;
@@ -277,6 +290,44 @@ static int read_shards(const struct unpacking *u, bpcn_options *o)
     return failed || (there && read_size(u, "views", BPCN_MAX_VIEWS, &o->views));
 }
 
+/* Without centres entries are as given. */
+static int read_scale_options(const struct unpacking *u, bpcn_options *o)
+{
+    bool there, limits;
+    fmt_array centre;
+    size_t clip = 0;
+    if (has_member(u, "centre", &there) != 0 || has_member(u, "far", &limits) != 0)
+        return EXIT_FAILED;
+    o->scale = BPCN_SCALE_AS_GIVEN;
+    if (limits && (read_size(u, "clip", 1, &clip) || read_number(u, "far", &o->far)))
+        return EXIT_FAILED;
+    o->clip = (int)clip;
+    if (!there)
+        return 0;
+    if (read_member(u, "centre", 0, &centre) != 0)
+        return EXIT_FAILED;
+    o->scale = centre.count == 1 ? BPCN_SCALE_AUTO : BPCN_SCALE_AUTO_EACH;
+    fmt_array_free(&centre);
+    return 0;
+}
+
+static int read_scale(const struct unpacking *u, const bpcn_options *o, bpcn_memory *memory)
+{
+    fmt_array centre, scale;
+    size_t pairs = o->scale == BPCN_SCALE_AUTO ? 1 : o->dim;
+    if (o->scale == BPCN_SCALE_AS_GIVEN)
+        return 0;
+    if (read_member(u, "centre", pairs, &centre) != 0)
+        return EXIT_FAILED;
+    int failed = read_member(u, "scale", pairs, &scale);
+    if (!failed && bpcn_memory_set_scale(memory, centre.data, scale.data, pairs) != BPCN_OK)
+        failed = wrong(u, "scale", bpcn_error());
+    fmt_array_free(&centre);
+    if (!failed)
+        fmt_array_free(&scale);
+    return failed;
+}
+
 static int read_options(const struct unpacking *u, bpcn_options *o)
 {
     size_t activation, precision;
@@ -286,7 +337,7 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||
         read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) || read_hidden(u, o) ||
-        read_shards(u, o) || read_member(u, "seed", 2, &seed))
+        read_shards(u, o) || read_scale_options(u, o) || read_member(u, "seed", 2, &seed))
         return EXIT_FAILED;
     o->activation = (bpcn_activation)activation;
     o->precision = (bpcn_precision)precision;
@@ -408,7 +459,7 @@ int archive_load(const struct console *console, const char *path, bpcn_memory **
     if (!failed && bpcn_memory_create(&o, memory) != BPCN_OK)
         failed = console_error(console, "%s: %s", path, bpcn_error());
     if (!failed && bpcn_memory_get_options(*memory, &o) == BPCN_OK) /* with its defaults */
-        failed = begin_shards(&u, &o, *memory, &shards);
+        failed = read_scale(&u, &o, *memory) || begin_shards(&u, &o, *memory, &shards);
     for (size_t k = 0; !failed && k < shards; k++)
         failed = read_shard(&u, &o, k, *memory);
     if (!failed)

@@ -184,6 +184,7 @@ static int measure_machine(struct bench_run *b)
     bpcn_stats stats = {.size = sizeof stats};
     bpcn_memory *memory;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = 1;
     o.layers = 0;
     if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))

@@ -113,6 +113,9 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         plan->names = true;
         o->names = (size_t)args_whole(a, optarg, 0, BPCN_MAX_NAMES);
         break;
+    case OPT_SCALE:
+        o->scale = (bpcn_scale)args_word(a);
+        break;
     case OPT_FORCE:
         plan->force = true;
         break;
@@ -149,6 +152,7 @@ static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
         return status;
     struct plan again = {0};
     bpcn_options_default(&again.options, sizeof again.options);
+    again.options.scale = BPCN_SCALE_AS_GIVEN; /* the schema has a scale for each column, in double */
     status = table_options(&a->console, schema_of(plan), plan->like.path, plan->like.found.rows, &again.options);
     if (status != 0)
         return status;

@@ -47,6 +47,9 @@ static void tell_json(const char *path, const struct memory_head *h, const char 
     printf(",\"file_bytes\":%" PRIu64, h->file_bytes);
     if (h->file_most > 0)
         printf(",\"file_most\":%" PRIu64 ",\"disk_most\":%" PRIu64, h->file_most, h->disk_most);
+    printf(",\"scale\":\"%s\",\"scale_pairs\":%zu", option_word(OPT_SCALE, o->scale), h->pairs);
+    if (h->pairs == 1)
+        printf(",\"data_centre\":%.9g,\"data_scale\":%.9g", h->centre, h->scale);
     json_shards(h);
     fputs(",\"fullness\":", stdout);
     json_write_number(stdout, h->note.fullness >= 0 ? h->note.fullness : 0);
@@ -141,12 +144,25 @@ static void tell_shards(const struct console *console, const struct memory_head 
                   h->rows[h->stats.open_shard], o->shard_rows);
 }
 
+static void tell_scale(const struct console *console, const struct memory_head *h)
+{
+    if (h->pairs == 0)
+        return;
+    console_print(console, "scale      ");
+    if (h->pairs == 1)
+        console_print(console, "%.3g, about %.3g", h->scale, h->centre);
+    else
+        console_print(console, "one for each entry");
+    console_print(console, "%s; sigma_x is in units of it\n", h->settled ? "" : ", from the first rows so far");
+}
+
 static void tell(const struct console *console, const char *path, const struct memory_head *h, const char *fields)
 {
     const struct memory_note *r = &h->note;
     char advice[ADVICE_MOST];
     console_print(console, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
     tell_network(console, &h->options);
+    tell_scale(console, h);
     tell_shards(console, h);
     console_print(console, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n",
                   h->stats.writes, h->stats.forgets, h->stats.deletes);

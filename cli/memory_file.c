@@ -536,6 +536,8 @@ static bpcn_status fill_head(const struct memory_file *file, struct memory_head 
     head->file_bytes = file->folder != NULL ? t.file_bytes : info.file_bytes;
     head->file_most = file->folder != NULL ? t.file_most : info.file_most;
     head->disk_most = file->folder != NULL ? t.disk_most : info.disk_most;
+    if (status == BPCN_OK && file->folder == NULL)
+        status = bpcn_memory_get_scale(file->memory, &head->centre, &head->scale, 1, &head->pairs, &head->settled);
     head->rows = calloc(head->options.shards, sizeof *head->rows);
     if (status == BPCN_OK && head->rows == NULL)
         status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");

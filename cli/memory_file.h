@@ -123,6 +123,9 @@ struct memory_head {
     uint64_t disk_most; /* and what it takes of the disk while its log is folded */
     uint64_t *rows;     /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
     size_t files;       /* of the folder; 0: it is a file */
+    size_t pairs;       /* of centre and scale of the data: 0, 1 or one for each entry */
+    int settled;        /* they will not change any more */
+    double centre, scale; /* the first */
 };
 void memory_head_free(struct memory_head *head);
 

@@ -47,6 +47,8 @@ size_t part_shards(const bpcn_options *whole, size_t files, size_t f)
     return whole->shards > f ? (whole->shards - f + files - 1) / files : 0;
 }
 
+enum { PART_FAR = 100 }; /* as the library's own */
+
 static bpcn_options part_options(const bpcn_options *whole, size_t files, size_t f)
 {
     bpcn_options o = *whole;
@@ -54,6 +56,8 @@ static bpcn_options part_options(const bpcn_options *whole, size_t files, size_t
     o.first_shard = f;
     o.shard_step = files;
     o.names = (whole->names + files - 1) / files;
+    o.far = o.far > 0 || o.scale == BPCN_SCALE_AS_GIVEN ? o.far : PART_FAR;
+    o.scale = BPCN_SCALE_AS_GIVEN; /* parts would each find a scale of their own */
     return o;
 }
 

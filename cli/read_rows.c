@@ -247,9 +247,6 @@ static void warn_of_range(const struct console *console, const fmt_schema *field
                      name, (double)most);
 }
 
-static const char plain_advice[] = ", where values of about 1 belong (bpcn create --like makes a memory that knows the "
-                                   "scale of its columns)";
-
 /* A value given in place, label=3 or point=0.5,1,2: one row that repeats. */
 static int load_literal(const struct console *console, const struct item *item, struct piece *piece)
 {
@@ -418,7 +415,7 @@ static int load_piece(const struct console *console, const fmt_schema *fields, c
     bpcn_status status = load_table(fields, item, &o, &t);
     if (status != BPCN_OK) {
         if (!interrupted())
-            console_error(console, "%s%s", bpcn_error(), status == BPCN_NUMERIC ? plain_advice : "");
+            console_error(console, "%s", bpcn_error());
         return -1;
     }
     if (o.resize && fmt_is_picture_name(item->path))

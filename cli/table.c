@@ -259,10 +259,7 @@ static void describe_far(const fmt_column *column, const char *what, bool scaled
         snprintf(out, room, "%s, more than %g scales of %g from the column's centre %g (--clip brings it to %g)", what,
                  FMT_FAR, column->scale, column->centre, FMT_CLIP);
     else
-        snprintf(out, room,
-                 "%s, beyond %g where values of about 1 belong (make a memory that knows the scale of its "
-                 "columns: bpcn create --like)",
-                 what, FMT_FAR_PLAIN);
+        snprintf(out, room, "%s, beyond %g", what, FMT_FAR_PLAIN);
 }
 
 static int bad_cell(const struct table *t, size_t i)

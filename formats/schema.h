@@ -36,11 +36,11 @@ enum {
 };
 
 /* Scales from its centre beyond which a number is no plausible value of its column, and would drown what was learnt
- * from others; how far at most it may be after clipping; and what entries of pictures and vectors, whose scale nobody
- * chose, may be at most. docs/FORMAT.md has the measurements. */
+ * from others; how far at most it may be after clipping; and what entries of pictures and vectors may be at most, of
+ * which the memory itself knows the scale. docs/FORMAT.md has the measurements. */
 #define FMT_FAR 100.0
 #define FMT_CLIP 8.0
-#define FMT_FAR_PLAIN 1000.0
+#define FMT_FAR_PLAIN 1e15
 
 typedef struct fmt_words {
     size_t count;

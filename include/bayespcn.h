@@ -19,8 +19,9 @@
  *     failure bpcn_error() gives one sentence that says what was wrong and where, and the
  *     memory is as it was before the call (a write of several rows keeps the rows before the bad
  *     one and says how many).
- *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers. The
- *     model expects entries of about 1; beyond 1e15 they are refused.
+ *   - Rows are contiguous: x[i * dim + j] is entry j of row i. Shapes stand beside the pointers. Entries
+ *     have the caller's units: a memory learns the scale of its data (bpcn_scale) and refuses to write
+ *     what lies far outside it. Beyond 1e15 every call refuses them.
  *   - Structs that open with `size` may grow at their end in later versions, and a program works with
  *     older and newer libraries than the one it was compiled against. The matching _default() function
  *     sets what a call reads, and the size; in structs that a call only fills, set the size yourself
@@ -156,9 +157,18 @@ typedef enum bpcn_kind {
     BPCN_NETWORKS = 0, /* networks in layers: recalls what was written */
     BPCN_TABLE = 1     /* trees of Gaussians, in closed form, for rows of a table: never twice the same, with gaps in what
                           is learnt and in what is asked (docs/TABLES.md). Of the options it looks at dim, seed,
-                          threads, surprises and names; it has no layers, no codes and one shard, and computes in
-                          float64. Entries should vary about 0 by about 1 */
+                          threads, surprises, names, scale, clip and far; it has no layers, no codes and one shard, and
+                          computes in float64 */
 } bpcn_kind;
+
+/* What entries are divided by. Inside, an entry x is (x - centre) / scale, which should vary about 0 by about 1; answers,
+   spreads and samples come back in the caller's units. */
+typedef enum bpcn_scale {
+    BPCN_SCALE_AUTO = 0,      /* one centre and scale for all entries, from the first rows: pictures, signals,
+                                 embeddings; of a table one of each for every entry */
+    BPCN_SCALE_AUTO_EACH = 1, /* one of each for every entry, likewise: columns of different units */
+    BPCN_SCALE_AS_GIVEN = 2   /* none: entries are taken as they are */
+} bpcn_scale;
 
 typedef struct bpcn_options {
     size_t size;                    /* of the caller's struct; set by bpcn_options_default */
@@ -168,8 +178,10 @@ typedef struct bpcn_options {
     bpcn_activation activation;     /* default BPCN_GELU */
     size_t particles;               /* mixture components, 1 .. BPCN_MAX_PARTICLES; default 1 */
     double sigma_w;                 /* prior standard deviation of the weights, > 0; default 1 */
-    double sigma_x;                 /* noise of every layer, > 0; default 0.01 */
-    double sigma_data;              /* noise of the observations; 0 (default) means sigma_x */
+    double sigma_x;                 /* noise of every layer, > 0, in units of the scale of the data: to have noise of
+                                       s in the data's own units, s / scale (bpcn_memory_get_scale), or for pixels of
+                                       0 .. 255, whose scale is about 60, s / 60; default 0.01 */
+    double sigma_data;              /* noise of the observations, likewise; 0 (default) means sigma_x */
     uint64_t seed;                  /* draws the prior and every random start; default 0 */
     int resample;                   /* 1: resample particles when their effective number falls
                                        below half; default 0 */
@@ -209,6 +221,15 @@ typedef struct bpcn_options {
     size_t names;                   /* of how many of the latest named rows the names are kept, see bpcn_memory_write;
                                        0 (default) .. BPCN_MAX_NAMES. 216 bytes each and 4 for every unit of layer 1, or
                                        for every entry of a row where those are fewer, or where there are views */
+    bpcn_scale scale;               /* default BPCN_SCALE_AUTO: from the rows of the first write, at most 256. After fewer
+                                       than 16 rows it may still change: the memory is then written again from those
+                                       rows, which are kept until 16 were seen or the memory changed otherwise. Data
+                                       with a centre from -2 to 2 and a scale from 1/16 to 4, such as pixels of -1 .. 1
+                                       or standardised columns, are left bit for bit as they are. The outer tenth of the
+                                       values on either side does not count for the scale */
+    int clip;                       /* 1: entries to write that lie more than `far` scales from the centre are brought to
+                                       there; 0 (default): they are refused, BPCN_INVALID */
+    double far;                     /* 0 (default): 100 scales, or without a limit for BPCN_SCALE_AS_GIVEN */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. */
@@ -228,6 +249,16 @@ BPCN_API void bpcn_memory_free(bpcn_memory *memory);
 
 /* The options it was made with, defaults filled in; options->size says how many bytes to fill. */
 BPCN_API bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options);
+
+/* Centre and scale in use: pairs of them, 0 (entries are taken as they are), 1 for all entries, or dim. centre and
+   scale [room] get as many as fit and may be NULL when room is 0. *settled (may be NULL): 1 when writes will not change
+   them. */
+BPCN_API bpcn_status bpcn_memory_get_scale(const bpcn_memory *memory, double *centre, double *scale, size_t room,
+                                           size_t *pairs, int *settled);
+
+/* Sets and settles them, of a memory that was never written: pairs is 0, 1, or with BPCN_SCALE_AUTO_EACH dim. */
+BPCN_API bpcn_status bpcn_memory_set_scale(bpcn_memory *memory, const double *centre, const double *scale,
+                                           size_t pairs);
 
 /* Later reads and writes use this minimiser. */
 BPCN_API bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimizer);
@@ -365,8 +396,8 @@ typedef enum bpcn_objective {
 typedef struct bpcn_read_options {
     size_t size;              /* of the caller's struct; set by bpcn_read_options_default */
     bpcn_objective objective; /* default BPCN_OBJECTIVE_DEFAULT */
-    double noise;             /* standard deviation of the noise on the known entries. Negative
-                                 (default): estimated from each query (ReLU with a mask: 0). Known
+    double noise;             /* standard deviation of the noise on the known entries, in the caller's units, or
+                                 with a pair for each entry in units of the scale. Negative (default): estimated from each query (ReLU with a mask: 0). Known
                                  entries come back as they are unless noise is given. Not used by
                                  BPCN_OBJECTIVE_PAPER. */
     size_t shards;            /* that a query is read in at most, of those that could have it by a quick
@@ -393,7 +424,9 @@ typedef struct bpcn_read_info {
     double log_density;         /* log predictive density of the known entries and the code */
     double familiarity;         /* 0 (never seen) .. 1 (written); 0.5 is the border. Rests on residual,
                                    variance and known; noise that is only estimated counts against it */
-    double noise;               /* standard deviation assumed or estimated for the known entries */
+    double noise;               /* standard deviation assumed or estimated for the known entries. It, residual and
+                                   variance have the units of bpcn_read_options.noise; densities and energies are
+                                   those of entries in units of the scale */
     double residual;            /* root mean square discrepancy on the known entries */
     double variance;            /* s_0 = sigma^2 + z U z' of the answer's entries: what the noise of the
                                     observations leaves open, and ignorance of the weights along the code */

@@ -151,7 +151,7 @@ static bpcn_status body_put(struct body *b, const fmt_schema *schema, size_t row
     double most = fmt_column_in_table(&schema->column[k]) ? FMT_FAR : FMT_FAR_PLAIN;
     if (!(fabs(value) <= most)) {
         snprintf(where, sizeof where, "rows[%zu][%zu]", row, entry);
-        return http_fail(422, where, "is no plausible value: entries are about 1, and at most %g", most);
+        return http_fail(422, where, "is no plausible value: it is beyond %g", most);
     }
     b->x[at] = (float)value;
     b->known[at] = 1;

@@ -46,6 +46,7 @@ static bpcn_options options_of(struct golden_case *c)
 {
     bpcn_options o;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.layers = (size_t)json_number(c->about, "hidden_layers", 0);
     assert_in_range(o.layers, 0, BPCN_MAX_LAYERS);
     for (size_t l = 0; l <= o.layers; l++) {

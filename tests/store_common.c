@@ -54,6 +54,7 @@ bpcn_options small_options(void)
 {
     bpcn_options o;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = 5;
     o.layers = 2;
     o.hidden[0] = 4;

@@ -27,6 +27,7 @@ static bpcn_options large_options(size_t hidden)
 {
     bpcn_options o;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = 3072;
     for (size_t l = 0; l < 3; l++)
         o.hidden[l] = hidden;

@@ -92,6 +92,7 @@ bpcn_options network(size_t dim, size_t layers, const size_t *hidden)
     for (size_t l = 0; l < layers; l++)
         o.hidden[l] = hidden[l];
     o.threads = 1;
+    o.scale = BPCN_SCALE_AS_GIVEN;
     return o;
 }
 

@@ -304,7 +304,6 @@ static void write_refuses_bad_arguments(void **state)
     bpcn_write_info_default(&info, sizeof info);
     refuses(s, "memory is NULL", bpcn_memory_write(NULL, s->x, NULL, 1, NULL));
     refuses(s, "rows is NULL", bpcn_memory_write(s->memory, NULL, NULL, 1, NULL));
-    refuses(s, "no rows", bpcn_memory_write(s->memory, s->x, NULL, 0, NULL));
     refuses(s, "too many", bpcn_memory_write(s->memory, s->x, NULL, SIZE_MAX, NULL));
     refuses(s, "too many", bpcn_memory_write(s->memory, s->x, NULL, SIZE_MAX / sizeof(float) / DIM, NULL));
     x[5] = nan_f;
@@ -324,6 +323,24 @@ static void delete_refuses_bad_arguments(void **state)
     refuses(s, "NULL", bpcn_memory_delete(s->memory, NULL));
 }
 
+/* No pointer is looked at. */
+static void no_rows_are_fine_everywhere(void **state)
+{
+    struct scene *s = *state;
+    assert_ok(bpcn_memory_write(s->memory, NULL, NULL, 0, NULL));
+    assert_ok(bpcn_memory_read(s->memory, NULL, NULL, 0, NULL, NULL, NULL));
+    assert_ok(bpcn_memory_infer(s->memory, NULL, NULL, 0, NULL, NULL, NULL));
+    assert_ok(bpcn_memory_score(s->memory, NULL, NULL, 0, NULL));
+    assert_ok(bpcn_memory_energy(s->memory, NULL, NULL, NULL, 0, NULL, NULL, NULL));
+    assert_ok(bpcn_memory_typicality(s->memory, NULL, 0, NULL));
+    assert_ok(bpcn_memory_sample(s->memory, 0, 0, NULL));
+    assert_true(snapshot_same(s->before, s->memory));
+    bpcn_options_default(NULL, sizeof(bpcn_options));
+    bpcn_read_options_default(NULL, sizeof(bpcn_read_options));
+    bpcn_open_options_default(NULL, sizeof(bpcn_open_options));
+    bpcn_write_info_default(NULL, sizeof(bpcn_write_info));
+}
+
 static void forget_and_sample_refuse_bad_arguments(void **state)
 {
     struct scene *s = *state;
@@ -333,7 +350,6 @@ static void forget_and_sample_refuse_bad_arguments(void **state)
         refuses(s, "beta", bpcn_memory_forget(s->memory, bad[i]));
     refuses(s, "memory is NULL", bpcn_memory_sample(NULL, 1, 0, s->out));
     refuses(s, "samples is NULL", bpcn_memory_sample(s->memory, 1, 0, NULL));
-    refuses(s, "0 samples", bpcn_memory_sample(s->memory, 0, 0, s->out));
     refuses(s, "samples", bpcn_memory_sample(s->memory, SIZE_MAX, 0, s->out));
 }
 
@@ -346,7 +362,6 @@ static void read_refuses_bad_arguments(void **state)
     refuses(s, "memory is NULL", bpcn_memory_read(NULL, s->x, NULL, 1, NULL, s->out, NULL));
     refuses(s, "NULL", bpcn_memory_read(s->memory, NULL, NULL, 1, NULL, s->out, NULL));
     refuses(s, "answers is NULL", bpcn_memory_read(s->memory, s->x, NULL, 1, NULL, NULL, NULL));
-    refuses(s, "no rows", bpcn_memory_read(s->memory, s->x, NULL, 0, NULL, s->out, NULL));
     refuses(s, "too many", bpcn_memory_read(s->memory, s->x, NULL, SIZE_MAX, NULL, s->out, NULL));
     x[6] = nan_f;
     refuses(s, "row 1, entry 2 is NaN", bpcn_memory_read(s->memory, x, NULL, 2, NULL, s->out, NULL));
@@ -364,16 +379,13 @@ static void infer_score_and_energy_refuse_bad_arguments(void **state)
     refuses(s, "memory is NULL", bpcn_memory_infer(NULL, s->x, NULL, 1, NULL, s->codes, NULL));
     refuses(s, "rows is NULL", bpcn_memory_infer(s->memory, NULL, NULL, 1, NULL, s->codes, NULL));
     refuses(s, "codes is NULL", bpcn_memory_infer(s->memory, s->x, NULL, 1, NULL, NULL, NULL));
-    refuses(s, "no rows", bpcn_memory_infer(s->memory, s->x, NULL, 0, NULL, s->codes, NULL));
     refuses(s, "memory is NULL", bpcn_memory_score(NULL, s->x, NULL, 1, s->energy));
     refuses(s, "rows is NULL", bpcn_memory_score(s->memory, NULL, NULL, 1, s->energy));
     refuses(s, "densities is NULL", bpcn_memory_score(s->memory, s->x, NULL, 1, NULL));
-    refuses(s, "no rows", bpcn_memory_score(s->memory, s->x, NULL, 0, s->energy));
     refuses(s, "memory is NULL", bpcn_memory_energy(NULL, s->x, NULL, s->codes, 1, NULL, s->energy, NULL));
     refuses(s, "rows is NULL", bpcn_memory_energy(s->memory, NULL, NULL, s->codes, 1, NULL, s->energy, NULL));
     refuses(s, "codes is NULL", bpcn_memory_energy(s->memory, s->x, NULL, NULL, 1, NULL, s->energy, NULL));
     refuses(s, "energies is NULL", bpcn_memory_energy(s->memory, s->x, NULL, s->codes, 1, NULL, NULL, NULL));
-    refuses(s, "no rows", bpcn_memory_energy(s->memory, s->x, NULL, s->codes, 0, NULL, s->energy, NULL));
 }
 
 static void energy_refuses_codes_that_are_not_numbers(void **state)
@@ -511,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_memory_too_large_for_the_machine_is_refused),
         cmocka_unit_test(the_extremes_allowed_are_allowed),
         cmocka_unit_test(a_caller_sets_and_extends_the_sentence_and_its_place),
+        with_scene(no_rows_are_fine_everywhere),
         with_scene(looking_refuses_bad_arguments),
         with_scene(parameters_refuse_bad_places),
         with_scene(a_layer_refuses_bad_values),

@@ -37,6 +37,7 @@ bpcn_status gpcn_reset(struct gpcn *g)
     bpcn_memory *memory;
     double variance;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = g->options.dim;
     o.layers = g->options.layers;
     memcpy(o.hidden, g->options.hidden, sizeof o.hidden);

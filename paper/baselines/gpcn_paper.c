@@ -17,6 +17,7 @@ static bpcn_status create_network(struct gpcn *g)
 {
     bpcn_options o;
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = g->options.dim;
     o.layers = g->options.layers;
     memcpy(o.hidden, g->options.hidden, sizeof o.hidden);

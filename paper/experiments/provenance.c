@@ -57,6 +57,7 @@ static void kernels_name(char *name, size_t room)
     bpcn_memory *memory = NULL;
     bpcn_stats stats = {.size = sizeof stats};
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = o.layers = o.hidden[0] = 1;
     if (bpcn_memory_create(&o, &memory) == BPCN_OK && bpcn_memory_get_stats(memory, &stats) == BPCN_OK)
         snprintf(name, room, "%s", stats.kernels);

@@ -257,6 +257,7 @@ static void a_memory_behind_the_interface_passes_failures_on(void **state)
     (void)state;
     fill(x, ITEMS * DIM, 11);
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = DIM;
     o.layers = 1;
     o.hidden[0] = 16;

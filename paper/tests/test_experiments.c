@@ -425,6 +425,7 @@ static void forgetting_comes_before_the_writes_that_follow(void **state)
     assert_int_equal(method_create(&spec, WIDE, &method, &failure), 0);
     assert_int_equal(method_write(&method, x, ROWS, &failure), 0);
     bpcn_options_default(&o, sizeof o);
+    o.scale = BPCN_SCALE_AS_GIVEN;
     o.dim = WIDE;
     o.layers = 1;
     o.hidden[0] = 8;

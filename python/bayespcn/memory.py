@@ -345,6 +345,16 @@ class Memory(Living):
         return [name for name, _, _ in self._handle.get_names()]
 
     @property
+    def scale(self) -> tuple[Any, Any] | None:
+        """Centre and scale that entries are taken in: two numbers, or two arrays with one for each entry. None: as given.
+        Densities, energies and the option sigma_x are in units of the scale."""
+        centre, scale = np.zeros(self._layout.dim), np.zeros(self._layout.dim)
+        pairs, _ = self._handle.get_scale(centre, scale)
+        if pairs > 1:
+            return centre, scale
+        return (float(centre[0]), float(scale[0])) if pairs == 1 else None
+
+    @property
     def fullness(self) -> float:
         """Rows that the shards were written, as a share of those they have room for."""
         options = self._handle.get_options()

@@ -13,6 +13,7 @@ CHOICES: dict[str, dict[str, int]] = {
     "activation": {name: value for value, name in enumerate(raw.ACTIVATIONS)},
     "minimizer": {"lbfgs": raw.LBFGS, "adam": raw.ADAM},
     "precision": {"float32": raw.FLOAT32, "float64": raw.FLOAT64},
+    "scale": {"auto": raw.SCALE_AUTO, "each": raw.SCALE_AUTO_EACH, "as given": raw.SCALE_AS_GIVEN},
     "when_full": {"blur": raw.BLUR, "recycle": raw.RECYCLE, "refuse": raw.REFUSE},
     "objective": {
         "default": raw.OBJECTIVE_DEFAULT,
@@ -71,7 +72,7 @@ def options_of(layout: Arrays | Table, options: dict[str, Any], like: Any) -> di
         return numbers_of({**ARRAY_OPTIONS, **options, "dim": layout.dim})
     said = "hidden" in options and "sigma_x" in options
     usual = options_for(layout, {"threads": options.get("threads", 0)}, None if said else like)
-    return numbers_of({**usual, **options})
+    return numbers_of({**usual, "scale": "as given", **options})  # columns have scales of their own
 
 
 def first_rows(columns: Any, like: Any) -> Any:

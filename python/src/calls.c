@@ -410,6 +410,8 @@ PyMethodDef handle_methods[] = {
     {"get_stats", get_stats, METH_NOARGS, "get_stats() -> dict"},
     {"get_file", get_file, METH_NOARGS, "get_file() -> dict"},
     {"get_shards", get_shards, METH_NOARGS, "get_shards() -> rows of each shard"},
+    {"get_scale", get_scale, METH_VARARGS, "get_scale(centre, scale) -> (pairs, settled)"},
+    {"set_scale", set_scale, METH_VARARGS, "set_scale(centre, scale, pairs)"},
     {"get_layer", get_layer, METH_VARARGS, "get_layer(shard, particle, layer, mean, covariance)"},
     {"set_layer", set_layer, METH_VARARGS, "set_layer(shard, particle, layer, mean, covariance)"},
     {"get_top", get_top, METH_VARARGS, "get_top(shard, particle, mean) -> variance"},

@@ -29,6 +29,8 @@ const struct field options_fields[] = {O(dim),        {"hidden", 0, 0, 'h'},
                                        O(when_full),  O(first_shard),
                                        O(shard_step), O(surprises),
                                        O(views),      O(names),
+                                       O(scale),      O(clip),
+                                       O(far),
                                        END};
 #define R(member) FIELD(bpcn_read_options, member)
 const struct field read_options_fields[] = {R(objective), R(noise), R(shards), END};

@@ -130,6 +130,52 @@ PyObject *set_weights(PyObject *self, PyObject *args)
     return weights_in_or_out(self, args, ALONE);
 }
 
+/* Buffers of dim doubles, of which the first `pairs` count. */
+PyObject *get_scale(PyObject *self, PyObject *args)
+{
+    PyObject *ocentre, *oscale;
+    struct call call;
+    struct buffers b = {.count = 0};
+    size_t dim = handle_options((handle *)self)->dim, pairs = 0;
+    int settled = 0;
+    if (!PyArg_ParseTuple(args, "OO:get_scale", &ocentre, &oscale))
+        return NULL;
+    double *centre = buffers_take(&b, ocentre, "centre", 'd', dim, BUFFER_OUT);
+    double *scale = buffers_take(&b, oscale, "scale", 'd', dim, BUFFER_OUT);
+    bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, SHARED);
+    bpcn_status status = BPCN_OK;
+    if (memory != NULL) {
+        status = bpcn_memory_get_scale(memory, centre, scale, dim, &pairs, &settled);
+        call_end(&call);
+    }
+    buffers_release(&b);
+    if (memory == NULL)
+        return NULL;
+    return status != BPCN_OK ? raise_status(status) : Py_BuildValue("(nO)", (Py_ssize_t)pairs, settled ? Py_True : Py_False);
+}
+
+PyObject *set_scale(PyObject *self, PyObject *args)
+{
+    PyObject *ocentre, *oscale;
+    Py_ssize_t pairs;
+    struct call call;
+    struct buffers b = {.count = 0};
+    if (!PyArg_ParseTuple(args, "OOn:set_scale", &ocentre, &oscale, &pairs))
+        return NULL;
+    if (pairs < 0)
+        return PyErr_Format(error_class(BPCN_INVALID), "%zd pairs", pairs);
+    const double *centre = buffers_take(&b, ocentre, "centre", 'd', (size_t)pairs, BUFFER_IN);
+    const double *scale = buffers_take(&b, oscale, "scale", 'd', (size_t)pairs, BUFFER_IN);
+    bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, ALONE);
+    bpcn_status status = BPCN_OK;
+    if (memory != NULL) {
+        status = bpcn_memory_set_scale(memory, centre, scale, (size_t)pairs);
+        call_end(&call);
+    }
+    buffers_release(&b);
+    return memory == NULL ? NULL : none_or_error(status);
+}
+
 /* Rows of each shard as the library takes them; NULL with a Python error. Free it. */
 static uint64_t *counts_of(PyObject *list, Py_ssize_t *count)
 {

@@ -91,6 +91,8 @@ PyObject *set_top(PyObject *self, PyObject *args);
 PyObject *get_weights(PyObject *self, PyObject *args);
 PyObject *set_weights(PyObject *self, PyObject *args);
 PyObject *set_shards(PyObject *self, PyObject *args);
+PyObject *get_scale(PyObject *self, PyObject *args);
+PyObject *set_scale(PyObject *self, PyObject *args);
 
 /* ---- names of rows, and the methods about them, in names.c */
 

@@ -23,4 +23,12 @@ static inline bpcn_status check_networks(const bpcn_memory *memory, const char *
                                                        : BPCN_OK;
 }
 
+#define LARGEST 1e15f /* entry: its products with weights of its size fit float32 */
+
+/* n rows of dim floats, perhaps none: numbers of a sensible size wherever they are known. */
+bpcn_status check_input(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n);
+
+/* No known entry lies more than `most` scales from its centre. */
+bpcn_status check_far(const struct scale *scale, double most, const float *x, const unsigned char *known, size_t n);
+
 #endif

@@ -101,6 +101,7 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 /* Nothing that was prepared of the old parameters holds, and nobody knows which rows the new ones hold. */
 static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 {
+    scale_settle(&memory->contents.scale);
     struct model *model = memory->contents.shard[shard];
     if (memory->contents.index != NULL)
         index_note_missing(memory->contents.index, shard);
@@ -277,7 +278,9 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const dou
     if (status == BPCN_OK)
         status = store_refuse_set(memory->store);
     for (size_t n = 0; status == BPCN_OK && n < model->options.particles; n++)
-        model->log_weights[n] = log(weights[n] / sum);
+        model->log_weights[n] = weights[n] > 0 ? log(weights[n] / sum) : -INFINITY;
+    if (status == BPCN_OK)
+        scale_settle(&memory->contents.scale);
     return status;
 }
 
@@ -333,6 +336,7 @@ bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, si
         return status;
     struct contents *c = &memory->contents;
     uint64_t before = 0;
+    scale_settle(&c->scale);
     for (size_t i = 0; i < shards; i++) { /* the oldest comes after the one begun last */
         size_t k = (open + 1 + i) % shards;
         if (c->index != NULL && c->rows[k] != rows[k])

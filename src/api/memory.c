@@ -31,158 +31,7 @@ bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory
     return contents_create_empty(&contents, &checked) == 0 ? handle_create(&contents, NULL, memory) : out_of_memory();
 }
 
-/* ---- checks of arguments */
-
-static const float largest = 1e15f; /* entry: its products with weights of its size fit float32 */
-
-/* Rows of dim floats: numbers of a sensible size wherever they are known. */
-static bpcn_status check_rows(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n)
-{
-    size_t dim = shape_of(m)->width[0];
-    if (n > SIZE_MAX / sizeof(double) / dim || n > INT32_MAX)
-        return bpcn_fail(BPCN_INVALID, "%zu rows of %zu entries are too many", n, dim);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < dim; j++)
-            if (!(fabsf(x[i * dim + j]) <= largest) && (known == NULL || known[i * dim + j]))
-                return bpcn_fail(BPCN_INVALID, "row %zu, entry %zu is %s", i, j,
-                                 isnan(x[i * dim + j])   ? "NaN"
-                                 : isinf(x[i * dim + j]) ? "infinite"
-                                                         : "too large");
-    return BPCN_OK;
-}
-
-static bpcn_status check_input(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n)
-{
-    bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK && n == 0)
-        return bpcn_fail(BPCN_INVALID, "there are no rows");
-    if (status == BPCN_OK)
-        status = check_pointer(x, "the pointer to the rows");
-    return status == BPCN_OK ? check_rows(memory, x, known, n) : status;
-}
-
-/* Something of every row must be known. */
-static bpcn_status check_known(const unsigned char *known, size_t n, size_t dim)
-{
-    for (size_t i = 0; i < n; i++)
-        if (masks_count_known(dim, known + i * dim) == 0)
-            return bpcn_fail(BPCN_INVALID, "nothing of row %zu is known", i);
-    return BPCN_OK;
-}
-
-/* ---- write */
-
-/* codes [particles x code_dim] of a change, as floats. */
-static void report_codes(const struct model *model, const struct change *change, float *out)
-{
-    size_t entries = model->options.particles * model->code_dim;
-    const float *narrow = change->codes;
-    const double *wide = change->codes;
-    for (size_t j = 0; j < entries; j++)
-        out[j] = model->options.precision == BPCN_FLOAT64 ? (float)wide[j] : narrow[j];
-}
-
-/* Rows as struct change has them, one after the other. */
-struct rows_to_write {
-    size_t n;
-    unsigned char *x;     /* real [n x dim] */
-    unsigned char *known; /* [n x dim] or NULL */
-};
-
-static bpcn_status write_each(struct transaction *transaction, const struct rows_to_write *rows, bpcn_write_info *info)
-{
-    const struct model *model = shape_of(transaction->memory);
-    size_t dim = model->width[0], bytes = dim * real_size(model), entries = model->options.particles * model->code_dim;
-    bpcn_status status = BPCN_OK;
-    for (size_t i = 0; status == BPCN_OK && i < rows->n; i++) {
-        struct routed routed;
-        bpcn_write_row row;
-        const unsigned char *known = rows->known ? rows->known + i * dim : NULL;
-        int whole = known == NULL || memchr(known, 0, dim) == NULL;
-        status = routing_write(transaction, rows->x + i * bytes, whole ? NULL : known, &routed, &row);
-        if (status == BPCN_OK && info->rows != NULL)
-            info->rows[i] = row;
-        if (status == BPCN_OK && info->names != NULL && info->names[i] != NULL)
-            routing_name(transaction, info->names[i], &routed);
-        if (status == BPCN_OK && info->codes != NULL)
-            report_codes(model, &routed.change, info->codes + i * entries);
-        if (status == BPCN_OK)
-            status = transaction_apply(transaction, &routed.change);
-        routed_free(&routed);
-        if (status == BPCN_OK) {
-            info->written++;
-            info->evaluations += row.evaluations;
-        }
-    }
-    return status;
-}
-
-/* Copies of rows with holes: 0 where not known, and 1 where known. -1 when out of memory. */
-static int copy_known(const struct model *model, const float *x, const unsigned char *known, struct rows_to_write *rows)
-{
-    size_t entries = rows->n * model->width[0];
-    rows->x = alloc_zeroed(entries, real_size(model));
-    rows->known = alloc_zeroed(entries, 1);
-    if (rows->x == NULL || rows->known == NULL)
-        return -1;
-    for (size_t j = 0; j < entries; j++) {
-        rows->known[j] = known[j] != 0;
-        if (known[j] && model->options.precision == BPCN_FLOAT64)
-            ((double *)(void *)rows->x)[j] = (double)x[j];
-        else if (known[j])
-            ((float *)(void *)rows->x)[j] = x[j];
-    }
-    return 0;
-}
-
-static bpcn_status write_rows(bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
-                              bpcn_write_info *info)
-{
-    struct transaction transaction;
-    struct rows_to_write rows = {.n = n};
-    void *copy = NULL;
-    size_t lost = 0;
-    bpcn_status status = transaction_begin(&transaction, m, CHANGE_WRITE);
-    if (status != BPCN_OK)
-        return status;
-    if (known == NULL)
-        rows.x = to_real(shape_of(m), x, n * shape_of(m)->width[0], &copy);
-    else if (copy_known(shape_of(m), x, known, &rows) != 0)
-        status = BPCN_NO_MEMORY;
-    if (status == BPCN_OK)
-        status = rows.x != NULL ? write_each(&transaction, &rows, info) : BPCN_NO_MEMORY;
-    status = transaction_end(&transaction, status, &lost);
-    info->written -= lost < info->written ? lost : info->written;
-    free(known == NULL ? copy : rows.x);
-    free(rows.known);
-    if (status == BPCN_NO_MEMORY)
-        return out_of_memory();
-    if (status == BPCN_NUMERIC)
-        return bpcn_fail(status, "row %zu is too large: its energy is not finite", info->written);
-    return status;
-}
-
-bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
-                              bpcn_write_info *info)
-{
-    bpcn_write_info full;
-    bpcn_write_info_default(&full, sizeof full);
-    bpcn_status status = info != NULL ? abi_take(&abi_write_info, info, &full) : BPCN_OK;
-    if (status != BPCN_OK)
-        return status;
-    full.written = 0;
-    full.evaluations = 0;
-    status = check_input(memory, x, known, n);
-    if (status == BPCN_OK && known != NULL)
-        status = check_known(known, n, shape_of(memory)->width[0]);
-    if (status == BPCN_OK)
-        status = check_names(full.names, n);
-    if (status == BPCN_OK)
-        status = write_rows(memory, x, known, n, &full);
-    if (info != NULL)
-        abi_give(&abi_write_info, &full, info, info->size);
-    return status;
-}
+/* ---- delete */
 
 bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 {
@@ -192,6 +41,33 @@ bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
 
 /* ---- read */
 
+static double real_at(const struct model *model, const void *x, size_t i)
+{
+    return model->options.precision == BPCN_FLOAT64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* Answers and spreads in the caller's units. What came back as it was asked is the query's own entry, to the bit. */
+static void scale_answers(const bpcn_memory *m, const float *x, const struct read_request *request, float *out)
+{
+    const struct scale *scale = &m->contents.scale;
+    for (size_t i = 0; i < request->n * scale->dim; i++) {
+        double value = real_at(shape_of(m), request->answers, i);
+        int same = request->known != NULL && request->known[i] && value == real_at(shape_of(m), request->query, i);
+        out[i] = same ? x[i] : (float)scale_out(scale, i % scale->dim, value);
+        if (request->spread != NULL)
+            request->spread[i] *= (float)scale_scale_of(scale, i % scale->dim);
+    }
+}
+
+static void scale_info(const struct scale *scale, size_t n, bpcn_read_info *info)
+{
+    for (size_t i = 0; i < n && scale->unit != 1; i++) {
+        info[i].noise *= scale->unit;
+        info[i].residual *= scale->unit;
+        info[i].variance *= scale->unit * scale->unit;
+    }
+}
+
 /* answers or codes are what is wanted of the read; neither: the densities alone. */
 static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsigned char *known, size_t n,
                                const bpcn_read_options *options, float *answers, float *codes, bpcn_read_info *info)
@@ -199,15 +75,21 @@ static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsig
     int scored = answers == NULL && codes == NULL;
     const struct model *model = shape_of(m);
     size_t dim = model->width[0], entries = n * (answers ? dim : model->code_dim);
+    const struct scale *scale = &m->contents.scale;
     struct read_request request = {.known = known, .n = n, .info = info};
     void *copy = NULL, *room = NULL, *out = NULL;
     bpcn_status status = read_options_check(m->contents.options.minimizer, options, &request.options);
     if (status == BPCN_OK && m->contents.options.kind == BPCN_TABLE && request.options.noise > 0)
         return bpcn_fail(BPCN_INVALID, "a table's memory takes what is known as exact: noise must be 0");
-    if (status != BPCN_OK)
+    if (status == BPCN_OK)
+        status = check_far(scale, (double)LARGEST, x, known, n);
+    if (status != BPCN_OK || n == 0)
         return status;
-    request.query = to_real(model, x, n * dim, &copy);
-    if (!scored)
+    request.options.noise /= scale->unit;
+    request.query = to_real(model, scale, INFINITY, x, known, n, &copy);
+    if (!scored && answers != NULL && scale->pairs > 0)
+        out = room = alloc_zeroed(entries, real_size(model)); /* `answers` may be x, whose known entries come back */
+    else if (!scored)
         out = room_real(model, answers ? answers : codes, entries, &room);
     *(answers ? &request.answers : &request.codes) = out;
     request.spread = answers ? request.options.spread : NULL;
@@ -222,8 +104,12 @@ static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsig
     }
     if (status == BPCN_OK && answers != NULL && info != NULL)
         name_answers(m, &request, info);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && answers != NULL && scale->pairs > 0)
+        scale_answers(m, x, &request, answers);
+    else if (status == BPCN_OK)
         from_real(room, answers ? answers : codes, entries);
+    if (status == BPCN_OK && info != NULL)
+        scale_info(scale, n, info);
     free(copy);
     free(room);
     if (status == BPCN_NO_MEMORY)
@@ -237,7 +123,7 @@ bpcn_status bpcn_memory_read(const bpcn_memory *memory, const float *query, cons
                              const bpcn_read_options *options, float *out, bpcn_read_info *info)
 {
     bpcn_status status = check_input(memory, query, known, n);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(out, "the pointer for the answers");
     if (status == BPCN_OK && known == NULL && memory->contents.options.kind == BPCN_TABLE)
         return bpcn_fail(BPCN_INVALID, "a table's memory fills what rows lack: the read must say which entries are known");
@@ -248,7 +134,7 @@ bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const u
                               const bpcn_read_options *options, float *codes, bpcn_read_info *info)
 {
     bpcn_status status = check_input(memory, x, known, n);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(codes, "the pointer for the codes");
     if (status == BPCN_OK)
         status = check_networks(memory, "codes");
@@ -259,7 +145,7 @@ bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const u
                               double *log_density)
 {
     bpcn_status status = check_input(memory, x, known, n);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(log_density, "the pointer for the densities");
     if (status != BPCN_OK)
         return status;
@@ -279,16 +165,18 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
                                float *grad)
 {
     bpcn_status status = check_input(memory, x, known, n);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(energy, "the pointer for the energies");
     if (status == BPCN_OK)
         status = check_networks(memory, "codes");
-    if (status == BPCN_OK && shape_of(memory)->code_dim > 0)
+    if (status == BPCN_OK && n > 0 && shape_of(memory)->code_dim > 0)
         status = check_pointer(codes, "the pointer to the codes");
     for (size_t j = 0; status == BPCN_OK && j < n * shape_of(memory)->code_dim; j++)
-        if (!(fabsf(codes[j]) <= largest))
+        if (!islessequal(fabsf(codes[j]), LARGEST))
             return bpcn_fail(BPCN_INVALID, "entry %zu of the codes is not a number, or too large", j);
-    if (status != BPCN_OK)
+    if (status == BPCN_OK)
+        status = check_far(&memory->contents.scale, (double)LARGEST, x, known, n);
+    if (status != BPCN_OK || n == 0)
         return status;
     const struct model *model = shape_of(memory);
     size_t entries = n * model->code_dim;
@@ -297,8 +185,9 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     status = read_options_check(memory->contents.options.minimizer, options, &request.options);
     if (status != BPCN_OK)
         return status;
-    request.x = to_real(model, x, n * model->width[0], &copy);
-    request.codes = to_real(model, codes, entries, &code_copy);
+    request.options.noise /= memory->contents.scale.unit;
+    request.x = to_real(model, &memory->contents.scale, INFINITY, x, known, n, &copy);
+    request.codes = to_real_plain(model, codes, entries, &code_copy);
     request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
     status = BPCN_NO_MEMORY;
     struct shards many;
@@ -348,11 +237,11 @@ bpcn_status bpcn_memory_discount(bpcn_memory *memory, double beta)
 bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t draw, float *out)
 {
     bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK && (n == 0 || n > INT32_MAX))
+    if (status == BPCN_OK && n > INT32_MAX)
         return bpcn_fail(BPCN_INVALID, "%zu samples cannot be drawn", n);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(out, "the pointer for the samples");
-    if (status != BPCN_OK)
+    if (status != BPCN_OK || n == 0)
         return status;
     size_t entries = n * shape_of(memory)->width[0];
     struct shards many;
@@ -368,5 +257,8 @@ bpcn_status bpcn_memory_sample(const bpcn_memory *memory, size_t n, uint64_t dra
     if (status == BPCN_OK)
         from_real(room, out, entries);
     free(room);
+    const struct scale *scale = &memory->contents.scale;
+    for (size_t i = 0; status == BPCN_OK && scale->pairs > 0 && i < entries; i++)
+        out[i] = (float)scale_out(scale, i % scale->dim, (double)out[i]);
     return status == BPCN_NO_MEMORY ? out_of_memory() : status;
 }

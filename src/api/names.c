@@ -116,8 +116,9 @@ bpcn_status delete_row(bpcn_memory *memory, const float *x, const struct named *
     bpcn_status status = transaction_begin(&transaction, memory, CHANGE_DELETE);
     if (status != BPCN_OK)
         return status;
+    const bpcn_options *o = &memory->contents.options;
     struct routed routed = {.codes = NULL};
-    void *copy, *row = to_real(shape_of(memory), x, shape_of(memory)->width[0], &copy);
+    void *copy, *row = to_real(shape_of(memory), &memory->contents.scale, o->clip ? o->far : INFINITY, x, NULL, 1, &copy);
     status = row != NULL ? routing_delete(&transaction, row, named, &routed) : BPCN_NO_MEMORY;
     if (status == BPCN_OK)
         status = transaction_apply(&transaction, &routed.change);

@@ -5,9 +5,35 @@
 #include "alloc.h"
 #include "network.h"
 #include "symbols.h"
+#include "scale.h"
 
-/* The rows themselves for float32 models, else a copy in double that the caller frees. */
-static inline void *to_real(const struct model *model, const float *x, size_t entries, void **copy)
+#include <math.h>
+
+/* The rows as the model sees them, of n x dim entries: themselves where nothing is to be done, otherwise a copy that the
+   caller frees. Entries that are not known are 0 in a copy. Entries beyond `most` scales are brought there. */
+static inline void *to_real(const struct model *model, const struct scale *scale, double most, const float *x,
+                            const unsigned char *known, size_t n, void **copy)
+{
+    size_t dim = model->width[0];
+    int wide = model->options.precision == BPCN_FLOAT64;
+    *copy = NULL;
+    if (!wide && scale->pairs == 0 && most == INFINITY)
+        return (void *)(uintptr_t)x;
+    *copy = alloc_zeroed(n * dim, real_size(model));
+    for (size_t i = 0; *copy != NULL && i < n * dim; i++) {
+        if (known != NULL && !known[i])
+            continue;
+        double value = fmin(fmax(scale_in(scale, i % dim, (double)x[i]), -most), most);
+        if (wide)
+            ((double *)*copy)[i] = value;
+        else
+            ((float *)*copy)[i] = (float)value;
+    }
+    return *copy;
+}
+
+/* Codes, which have no unit. */
+static inline void *to_real_plain(const struct model *model, const float *x, size_t entries, void **copy)
 {
     *copy = NULL;
     if (model->options.precision == BPCN_FLOAT32)

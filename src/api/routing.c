@@ -380,9 +380,9 @@ bpcn_status routing_surprise(const bpcn_memory *m, struct team *team, const stru
 bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_density, size_t n, double *typicality)
 {
     bpcn_status status = check_memory(memory);
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(log_density, "the pointer to the densities");
-    if (status == BPCN_OK)
+    if (status == BPCN_OK && n > 0)
         status = check_pointer(typicality, "the pointer for the typicalities");
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         if (isnan(log_density[i]))

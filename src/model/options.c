@@ -24,7 +24,8 @@ void bpcn_options_default(bpcn_options *options, size_t size)
                       .adam_steps = 500,
                       .rounds = 30,
                       .shards = 1,
-                      .surprises = 1024};
+                      .surprises = 1024,
+                      .scale = BPCN_SCALE_AUTO};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
     abi_give(&abi_options, &o, options, size);
@@ -47,6 +48,10 @@ void bpcn_open_options_default(bpcn_open_options *options, size_t size)
     bpcn_open_options o = {.size = sizeof o};
     abi_give(&abi_open_options, &o, options, size);
 }
+
+/* Scales from the centre beyond which an entry is not written. Larger: more is taken for data, and a wrong number spoils
+   more of what was written before. */
+static const double far_scales = 100, far_as_given = 1e15;
 
 static bpcn_status check_shape(const bpcn_options *o)
 {
@@ -103,6 +108,12 @@ static bpcn_status check_choices(const bpcn_options *o)
         return bpcn_fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
     if (o->names > BPCN_MAX_NAMES)
         return bpcn_fail(BPCN_INVALID, "names is %zu, but must be at most %d", o->names, BPCN_MAX_NAMES);
+    if ((unsigned)o->scale > BPCN_SCALE_AS_GIVEN)
+        return bpcn_fail(BPCN_INVALID, "scale %d does not exist", (int)o->scale);
+    if (o->clip != 0 && o->clip != 1)
+        return bpcn_fail(BPCN_INVALID, "clip is %d, but must be 0 or 1", o->clip);
+    if (!(o->far >= 0 && o->far <= 1e15))
+        return bpcn_fail(BPCN_INVALID, "far is %g, but must be a number from 0 to 1e15", o->far);
     if ((unsigned)o->when_full > BPCN_REFUSE)
         return bpcn_fail(BPCN_INVALID, "when_full %d does not exist", (int)o->when_full);
     return BPCN_OK;
@@ -135,6 +146,8 @@ static bpcn_status check_table(bpcn_options *o)
     if (o->shards != 1 || o->particles != 1 || o->views != 0 || o->first_shard != 0 || o->shard_step > 1 ||
         o->when_full != BPCN_BLUR)
         return bpcn_fail(BPCN_INVALID, "a table's memory has no shards, particles or views, and is never full");
+    if (o->scale == BPCN_SCALE_AUTO)
+        o->scale = BPCN_SCALE_AUTO_EACH;
     o->layers = 0;
     o->precision = BPCN_FLOAT64;
     o->minimizer = BPCN_LBFGS;
@@ -164,6 +177,8 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         o->shard_rows = o->layers > 0 && o->layers <= BPCN_MAX_LAYERS ? o->hidden[0] : o->dim;
     if (o->shard_step == 0)
         o->shard_step = 1;
+    if (o->far == 0)
+        o->far = o->scale == BPCN_SCALE_AS_GIVEN ? far_as_given : far_scales;
     status = environment_check();
     if (status == BPCN_OK)
         status = check_shape(o);

@@ -21,6 +21,8 @@ struct change {
     int begin;                  /* write: the shard is empty and begins with this row */
     size_t rows;                /* write, delete: 1 */
     const void *x;              /* write, delete: real [rows x dim] */
+    const float *first;         /* write: [dim], one of the first rows as the caller gave it, which is kept until the scale
+                                   of the data is settled (scale.h); NULL: the scale is settled by this write */
     const unsigned char *known; /* [dim] of 0 and 1: a write of one row with holes, where x is 0; NULL: all is known */
     const void *codes;          /* write, delete: real [views x particles x rows x code_dim]; no views count as one */
     size_t numbers;             /* write, of a table: doubles in codes, which are then its row's entry (forest.h) */

@@ -18,7 +18,8 @@ int contents_create(struct contents *c, const bpcn_options *options)
     c->shard = alloc_zeroed(options->shards, sizeof *c->shard);
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || novelty_history_create(&c->surprises, options->surprises) != 0 ||
-        names_create(&c->names, options) != 0 || table_views_create(&c->views, options) != 0)
+        names_create(&c->names, options) != 0 || scale_create(&c->scale, options) != 0 ||
+        table_views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     if (index_serves(options))
@@ -50,6 +51,7 @@ void contents_free(struct contents *c)
     free(c->note);
     novelty_history_free(&c->surprises);
     names_free(&c->names);
+    scale_free(&c->scale);
     table_views_free(&c->views);
     index_free(c->index);
     *c = (struct contents){.count = 0};
@@ -194,10 +196,22 @@ static void index_change(struct contents *c, const struct change *change)
         index_age(c->index, age_by(&c->options, change));
 }
 
+/* The first rows are kept until a change that is not one of them settles the scale. */
+static void count_first_row(struct contents *c, const struct change *change)
+{
+    if (c->scale.settled || change->kind == CHANGE_NOTE || change->kind == CHANGE_MINIMIZER)
+        return;
+    if (change->kind == CHANGE_WRITE && change->first != NULL)
+        scale_keep_row(&c->scale, &(struct first_row){change->first, change->known, change->name});
+    else
+        scale_settle(&c->scale);
+}
+
 void contents_count(struct contents *c, const struct change *change)
 {
     if (c->index != NULL)
         index_change(c, change);
+    count_first_row(c, change);
     switch (change->kind) {
     case CHANGE_WRITE:
         if (change->name != NULL)
@@ -231,7 +245,7 @@ void contents_count(struct contents *c, const struct change *change)
 size_t contents_bytes(const struct contents *c)
 {
     size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + novelty_history_bytes(&c->surprises) +
-                   c->names.most * c->names.each + (c->index != NULL ? index_bytes(c->index) : 0);
+                   c->names.most * c->names.each + scale_bytes(&c->scale) + (c->index != NULL ? index_bytes(c->index) : 0);
     for (size_t k = 0; k < c->count; k++)
         bytes += shard_bytes(c->shard[k]);
     return bytes;
@@ -330,6 +344,8 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
     if (status == BPCN_OK && change->kind == CHANGE_WRITE && e->contents->index != NULL)
         status = index_reserve(e->contents->index, change->shard,
                                change->begin ? 0 : e->contents->rows[change->shard], change->rows);
+    if (status == BPCN_OK && change->first != NULL && scale_reserve_row(&e->contents->scale) != 0)
+        status = BPCN_NO_MEMORY;
     if (!is_of_all_shards(change))
         return status;
     if (e->all == NULL)

@@ -9,6 +9,7 @@
 #include "index.h"
 #include "name_table.h"
 #include "novelty_history.h"
+#include "scale.h"
 #include "shard.h"
 #include "symbols.h"
 #include "table_views.h"
@@ -24,6 +25,7 @@ struct contents {
     uint64_t writes, forgets, deletes; /* of the memory */
     struct novelty_history surprises;  /* of the latest rows */
     struct names names;                /* of the latest rows that have one */
+    struct scale scale;                /* of the data */
     struct table_views views;          /* or none */
     struct index *index;               /* of rows, by which reads find shards; or NULL */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "name_table.h"
 #include "options.h"
+#include "scale.h"
 #include "novelty_history.h"
 #include "table.h"
 
@@ -207,7 +208,10 @@ enum {
     HEADER_AT_KIND = HEADER_AT_SURPRISES + 20,
     HEADER_AT_INDEX_FORM = HEADER_AT_SURPRISES + 24,
     HEADER_AT_INDEX_COUNT = HEADER_AT_SURPRISES + 28,
-    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 32,
+    HEADER_AT_SCALE = HEADER_AT_SURPRISES + 32, /* scale | clip << 4 | settled << 5 | first rows << 8 */
+    HEADER_AT_PAIRS = HEADER_AT_SURPRISES + 36,
+    HEADER_AT_FAR = HEADER_AT_SURPRISES + 40,
+    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 48,
     HEADER_AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -220,11 +224,29 @@ static uint64_t section_padded(uint64_t bytes)
 
 /* ---- sections */
 
-/* Sections before those of the shards, and of each shard. */
-static uint64_t sections_shared(const struct header *header)
+enum { SHARED_MOST = 8 };
+
+/* The sections before those of the shards, in their order; returns how many there are. */
+static size_t sections_shared(const struct header *header, struct section out[SHARED_MOST])
 {
-    return 1 + (uint64_t)has_shards(&header->options) + (header->options.surprises > 0) + (header->options.names > 0) +
-           (header->index_form != INDEX_NONE);
+    const bpcn_options *o = &header->options;
+    size_t n = 0;
+    out[n++] = (struct section){.tag = SECTION_NOTE, .bytes = header->note_bytes};
+    if (has_shards(o))
+        out[n++] = (struct section){.tag = SECTION_SHARDS, .bytes = 8 * SHARD_WORDS * (uint64_t)header->shards};
+    if (o->surprises > 0)
+        out[n++] = (struct section){.tag = SECTION_SURPRISES, .bytes = 8 * NOVELTY_NUMBERS * (uint64_t)header->surprises};
+    if (o->names > 0)
+        out[n++] = (struct section){.tag = SECTION_NAMES, .bytes = name_bytes(o) * (uint64_t)header->names};
+    if (header->index_form != INDEX_NONE)
+        out[n++] = (struct section){
+            .tag = SECTION_INDEX,
+            .bytes = index_file_bytes(header->index_form, header->index_count, o->dim, o->shards)};
+    if (header->pairs > 0)
+        out[n++] = (struct section){.tag = SECTION_SCALE, .bytes = 16 * (uint64_t)header->pairs};
+    if (header->first_rows > 0)
+        out[n++] = (struct section){.tag = SECTION_FIRST, .bytes = scale_row_bytes(o->dim) * (uint64_t)header->first_rows};
+    return n;
 }
 
 uint64_t sections_of_shard(const struct header *header)
@@ -241,7 +263,8 @@ static uint64_t sections_unlike(const struct header *header)
 
 uint64_t section_count(const struct header *header)
 {
-    return sections_shared(header) + header->shards * sections_of_shard(header);
+    struct section shared[SHARED_MOST];
+    return sections_shared(header, shared) + header->shards * sections_of_shard(header);
 }
 
 static size_t layer_width(const bpcn_options *o, size_t l)
@@ -276,27 +299,16 @@ static void describe_in_shard(const bpcn_options *o, uint64_t index, struct sect
 
 void section_describe(const struct header *header, uint64_t index, struct section *s)
 {
-    uint64_t shared = sections_shared(header), each = sections_of_shard(header);
-    s->shard = s->particle = s->layer = 0;
-    if (index == 0) {
-        s->tag = SECTION_NOTE;
-        s->bytes = header->note_bytes;
-    } else if (index == 1 && has_shards(&header->options)) {
-        s->tag = SECTION_SHARDS;
-        s->bytes = 8 * SHARD_WORDS * (uint64_t)header->shards;
-    } else if (index + 1 == shared && header->index_form != INDEX_NONE) {
-        s->tag = SECTION_INDEX;
-        s->bytes = index_file_bytes(header->index_form, header->index_count, header->options.dim, header->options.shards);
-    } else if (index + 1 + (header->index_form != INDEX_NONE) == shared && header->options.names > 0) {
-        s->tag = SECTION_NAMES;
-        s->bytes = name_bytes(&header->options) * (uint64_t)header->names;
-    } else if (index < shared) {
-        s->tag = SECTION_SURPRISES;
-        s->bytes = 8 * NOVELTY_NUMBERS * (uint64_t)header->surprises;
-    } else {
-        s->shard = (size_t)((index - shared) / each);
-        describe_in_shard(&header->options, (index - shared) % each, s);
+    struct section shared[SHARED_MOST];
+    uint64_t count = sections_shared(header, shared), each = sections_of_shard(header), offset = s->offset;
+    if (index < count) {
+        *s = shared[index];
+        s->offset = offset;
+        return;
     }
+    s->shard = (size_t)((index - count) / each);
+    s->particle = s->layer = 0;
+    describe_in_shard(&header->options, (index - count) % each, s);
 }
 
 uint64_t section_blocks(const struct section *section)
@@ -322,9 +334,10 @@ uint64_t section_length(const struct section *section)
 uint64_t section_largest_table(const struct header *header)
 {
     /* all shards are alike, and all particles */
-    uint64_t most = 0, first = sections_shared(header) + sections_unlike(header);
+    struct section shared[SHARED_MOST];
+    uint64_t most = 0, first = sections_shared(header, shared) + sections_unlike(header);
     for (uint64_t i = 0; i < first; i++) {
-        struct section s;
+        struct section s = {.offset = 0};
         section_describe(header, i, &s);
         most = section_table(&s) > most ? section_table(&s) : most;
     }
@@ -338,17 +351,17 @@ void section_name(const struct section *s, char *text, size_t room)
         snprintf(where, sizeof where, " (section at byte %llu)", (unsigned long long)s->offset);
     if (s->shard > 0)
         snprintf(shard, sizeof shard, "shard %zu, ", s->shard);
-    if (s->tag == SECTION_NOTE || s->tag == SECTION_SHARDS || s->tag == SECTION_SURPRISES || s->tag == SECTION_NAMES ||
-        s->tag == SECTION_INDEX)
-        snprintf(text, room, "the %s%s",
-                 s->tag == SECTION_NOTE     ? "note"
-                 : s->tag == SECTION_SHARDS ? "counts of the shards"
-                 : s->tag == SECTION_NAMES  ? "names"
-                 : s->tag == SECTION_INDEX  ? "index of the rows"
-                                            : "surprises of the latest rows",
-                 where);
-    else if (s->tag == SECTION_FOREST)
-        snprintf(text, room, "the trees%s", where);
+    const char *shared = s->tag == SECTION_NOTE        ? "note"
+                         : s->tag == SECTION_SHARDS    ? "counts of the shards"
+                         : s->tag == SECTION_NAMES     ? "names"
+                         : s->tag == SECTION_INDEX     ? "index of the rows"
+                         : s->tag == SECTION_SURPRISES ? "surprises of the latest rows"
+                         : s->tag == SECTION_SCALE     ? "scale of the data"
+                         : s->tag == SECTION_FIRST     ? "first rows"
+                         : s->tag == SECTION_FOREST    ? "trees"
+                                                       : NULL;
+    if (shared != NULL)
+        snprintf(text, room, "the %s%s", shared, where);
     else if (s->tag == SECTION_WEIGHTS)
         snprintf(text, room, "%sthe weights%s", shard, where);
     else if (s->tag == SECTION_TOP)
@@ -368,8 +381,8 @@ static uint64_t add_times(uint64_t sum, uint64_t times, uint64_t each, uint64_t 
    particle are below 2^58 bytes, and are multiplied only after a division said that they fit. */
 static uint64_t snapshot_length(const struct header *header, uint64_t most)
 {
-    struct section s;
-    uint64_t first = sections_shared(header), shared = SECTIONS_AT, weights = 0, each = 0;
+    struct section s = {.offset = 0}, list[SHARED_MOST];
+    uint64_t first = sections_shared(header, list), shared = SECTIONS_AT, weights = 0, each = 0;
     for (uint64_t i = 0; i < first + sections_unlike(header); i++) {
         section_describe(header, i, &s);
         *(i < first ? &shared : i == first ? &weights : &each) += section_length(&s);
@@ -385,6 +398,9 @@ uint64_t snapshot_most(const struct header *header)
     full.note_bytes = BPCN_MAX_NOTE;
     full.surprises = full.options.surprises;
     full.names = full.options.names;
+    full.first_rows = full.settled ? 0 : SCALE_SETTLED;
+    if (!full.settled)
+        full.pairs = full.options.scale == BPCN_SCALE_AUTO_EACH ? full.options.dim : 1;
     uint64_t most = 0;
     for (enum index_form form = INDEX_UNDECIDED; form <= INDEX_DECIDED; form++) {
         full.index_form = index_serves(&full.options) ? form : INDEX_NONE;
@@ -447,6 +463,10 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     put32(out + HEADER_AT_KIND, (uint32_t)o->kind);
     put32(out + HEADER_AT_INDEX_FORM, (uint32_t)header->index_form);
     put32(out + HEADER_AT_INDEX_COUNT, (uint32_t)header->index_count);
+    put32(out + HEADER_AT_SCALE, (uint32_t)o->scale | (uint32_t)o->clip << 4 | (uint32_t)(header->settled != 0) << 5 |
+                                     (uint32_t)header->first_rows << 8);
+    put32(out + HEADER_AT_PAIRS, (uint32_t)header->pairs);
+    put_double(out + HEADER_AT_FAR, o->far);
     header->salt = crc32c(0, out, HEADER_AT_CHECKSUM);
     put32(out + HEADER_AT_CHECKSUM, header->salt);
 }
@@ -523,6 +543,9 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
     o->views = get32(bytes + HEADER_AT_VIEWS);
     o->names = get32(bytes + HEADER_AT_NAMES);
     o->kind = (bpcn_kind)get32(bytes + HEADER_AT_KIND);
+    o->scale = (bpcn_scale)(get32(bytes + HEADER_AT_SCALE) & 15);
+    o->clip = (int)(get32(bytes + HEADER_AT_SCALE) >> 4 & 1);
+    o->far = get_double(bytes + HEADER_AT_FAR);
 }
 
 /* Fields that can have one value only. */
@@ -568,6 +591,8 @@ static bpcn_status check_options(bpcn_options *options)
     status = options_check(options, &checked);
     if (status == BPCN_OK && options->sigma_data == 0)
         status = bpcn_fail(BPCN_INVALID, "sigma_data is 0");
+    if (status == BPCN_OK && !(options->far > 0))
+        status = bpcn_fail(BPCN_INVALID, "far is 0");
     if (status == BPCN_OK && has_shards(options) && options->shard_rows == 0)
         status = bpcn_fail(BPCN_INVALID, "shard_rows is 0");
     if (status == BPCN_OK && options->kind == BPCN_TABLE &&
@@ -601,6 +626,11 @@ static bpcn_status check_counts(const struct header *h)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: a memory of its options has no index of its rows");
     if (h->index_count > index_most_count(h->index_form, h->options.shards, h->options.shard_rows))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its index of the rows is larger than the memory");
+    if (h->pairs > 1 ? h->pairs != h->options.dim || h->options.scale != BPCN_SCALE_AUTO_EACH
+                     : h->pairs > (h->options.scale != BPCN_SCALE_AS_GIVEN))
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu pairs of centre and scale", h->pairs);
+    if (h->first_rows >= SCALE_SETTLED || (h->settled && h->first_rows > 0) || h->first_rows > h->writes)
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu first rows are kept", h->first_rows);
     if (h->note_bytes > BPCN_MAX_NOTE)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: a note of %zu bytes is too long", h->note_bytes);
     return BPCN_OK;
@@ -636,6 +666,9 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .names = get32(bytes + HEADER_AT_NAMED),
                          .index_form = (enum index_form)get32(bytes + HEADER_AT_INDEX_FORM),
                          .index_count = get32(bytes + HEADER_AT_INDEX_COUNT),
+                         .pairs = get32(bytes + HEADER_AT_PAIRS),
+                         .first_rows = get32(bytes + HEADER_AT_SCALE) >> 8,
+                         .settled = (int)(get32(bytes + HEADER_AT_SCALE) >> 5 & 1),
                          .salt = get32(bytes + HEADER_AT_CHECKSUM)};
     decode_options(bytes, &h->options);
     status = check_options(&h->options);

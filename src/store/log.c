@@ -90,6 +90,7 @@ uint64_t log_change_bytes(const struct model *model, const struct change *change
     case CHANGE_WRITE:
         return 8 + (is_table(model) ? 8 + 8 * (uint64_t)change->numbers : 0) + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)log_row_networks(&model->options) +
                round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0) +
+                      (change->first != NULL ? 4 * model->width[0] : 0) +
                       (change->name != NULL ? NAME_ROOM : 0));
     case CHANGE_DELETE:
         return delete_words(model) + round8(row_bytes(model, 1));
@@ -109,7 +110,7 @@ uint64_t log_record_most(const bpcn_options *o)
     for (size_t l = 0; l < o->layers; l++)
         numbers += (uint64_t)log_row_networks(o) * o->hidden[l];
     uint64_t row =
-        16 + 8 * (uint64_t)log_row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + o->dim + NAME_ROOM);
+        16 + 8 * (uint64_t)log_row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + 5 * o->dim + NAME_ROOM);
     return RECORD_BYTES + (row > note ? row : note) + RECORD_END_BYTES;
 }
 
@@ -133,6 +134,8 @@ int log_change_sound(const struct model *model, const struct change *change)
             return 0;
     if (change->surprise != NULL && !(fabs(*change->surprise) <= NOVELTY_MOST))
         return 0;
+    if (change->first != NULL && snapshot_first_unsound(change->first, x, 4, DBL_MAX) != x)
+        return 0;
     return snapshot_first_unsound(change->x, x, size, DBL_MAX) == x &&
            snapshot_first_unsound(change->codes, codes, size, DBL_MAX) == codes;
 }
@@ -146,6 +149,11 @@ static int decode_rows(const struct model *model, unsigned char *payload, uint64
     get_reals(payload + at, payload + at, (size_t)(used - at) / size, size);
     change->x = payload + at;
     change->codes = payload + at + x * size;
+    if (change->first != NULL) {
+        get_reals(payload + used, payload + used, x, 4);
+        change->first = (const float *)(const void *)(payload + used);
+        used += 4 * x;
+    }
     if (change->known != NULL) {
         change->known = payload + used;
         used += model->width[0];
@@ -175,13 +183,15 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
                                 struct change *change)
 {
     size_t networks = log_row_networks(&model->options);
-    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 2, at = 8;
+    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 3, at = 8;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
     change->surprise = word >> 30 & 1 ? (const double *)(const void *)payload : NULL; /* where, is said below */
     change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says; the name too */
     change->name = word >> 29 & 1 ? (const char *)payload : NULL;
-    int alone = change->known || change->surprise || change->name || model->options.views || is_table(model);
+    change->first = word >> 28 & 1 ? (const float *)(const void *)payload : NULL;
+    int alone = change->known || change->surprise || change->name || change->first || model->options.views ||
+                is_table(model);
     if (rows < 1 || rows > (alone ? 1 : RECORD_MOST_ROWS))
         return "its number of rows cannot be";
     if (change->shard >= (model->options.views > 0 ? 1 : model->options.shards))
@@ -444,7 +454,7 @@ static void outlet_put_change(struct outlet *out, const struct model *model, con
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
-        outlet_put_word(out, change->rows | (uint64_t)(change->name != NULL) << 29 | (uint64_t)(change->surprise != NULL) << 30 |
+        outlet_put_word(out, change->rows | (uint64_t)(change->first != NULL) << 28 | (uint64_t)(change->name != NULL) << 29 | (uint64_t)(change->surprise != NULL) << 30 |
                           (uint64_t)(change->known != NULL) << 31 | (uint64_t)change->shard << 32 |
                           (uint64_t)(change->begin != 0) << 63);
         if (is_table(model))
@@ -453,6 +463,8 @@ static void outlet_put_change(struct outlet *out, const struct model *model, con
             outlet_put(out, change->surprise, 1, 8);
         outlet_put(out, change->log_weights, log_row_networks(&model->options), 8);
         outlet_put_rows(out, model, change);
+        if (change->first != NULL)
+            outlet_put(out, change->first, model->width[0], 4);
         if (change->known != NULL)
             outlet_put(out, change->known, model->width[0], 1);
         if (change->name != NULL)
@@ -640,6 +652,8 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return log_fail_record(log, "its row's surprise is given, but none are kept");
     if (change.name != NULL && contents->options.names == 0)
         return log_fail_record(log, "its row's name is given, but none are kept");
+    if (change.first != NULL && (contents->scale.settled || contents->scale.rows + 1 >= SCALE_SETTLED))
+        return log_fail_record(log, "it is one of the first rows, but those have all been");
     if (change.shard > contents->count || (change.shard == contents->count && !change.begin))
         return log_fail_record(log, "its shard has not begun");
     if (change.begin && change.shard < contents->count && contents->options.when_full != BPCN_RECYCLE)

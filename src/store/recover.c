@@ -34,6 +34,7 @@ struct recovery {
     int bad_surprises;     /* none of the snapshot's are kept */
     int bad_names;         /* likewise */
     int bad_index;         /* likewise */
+    int bad_scale;         /* the scale of the data is lost */
     uint64_t beyond;       /* sections of which the file has nothing */
     int gap;               /* records are missing before the one at hand */
     int without_deletes;   /* those after a gap are left out: what they take back may be missing */
@@ -109,6 +110,8 @@ static void lose_section(void *user, const struct section *section)
         s->bad_names = 1;
     else if (section->tag == SECTION_INDEX)
         s->bad_index = 1;
+    else if (section->tag == SECTION_SCALE || section->tag == SECTION_FIRST)
+        s->bad_scale |= section->tag == SECTION_SCALE ? 2 : 1;
     else
         s->bad[section->shard] = 1;
 }
@@ -172,6 +175,13 @@ static bpcn_status recover_snapshot(struct recovery *s)
         c->names.count = 0;
     if (s->bad_index && contents_lose_index(c) != 0)
         return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    if (s->bad_scale > 0)
+        scale_settle(&c->scale);
+    if (s->bad_scale > 1) {
+        recover_say(s, "the scale of the data is lost: entries are now in units of it");
+        c->scale.pairs = 0;
+        c->scale.unit = 1;
+    }
     if (s->beyond > 0)
         recover_say(s, "the file ends at byte %" PRIu64 ": %" PRIu64 " section%s of its snapshot %s behind that", s->length,
             s->beyond, s->beyond == 1 ? "" : "s", s->beyond == 1 ? "was" : "were");
@@ -209,6 +219,8 @@ static bpcn_status recover_record(struct recovery *s, struct writers *writers, c
         what = "its row's surprise is given, but none are kept";
     if (!wrong && change.name != NULL && s->contents.options.names == 0)
         what = "its row's name is given, but none are kept";
+    if (!wrong && change.first != NULL && (s->contents.scale.settled || s->contents.scale.rows + 1 >= SCALE_SETTLED))
+        change.first = NULL;
     wrong |= what != NULL;
     if (wrong ||
         (change.kind == CHANGE_DELETE && (change.shard >= s->contents.count || (s->gap && s->without_deletes)))) {

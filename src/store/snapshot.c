@@ -35,7 +35,10 @@ void snapshot_describe(const struct contents *contents, uint64_t generation, str
                               .surprises = contents->surprises.count,
                               .names = contents->names.count,
                               .index_form = index_form(contents->index),
-                              .index_count = index_count(contents->index)};
+                              .index_count = index_count(contents->index),
+                              .pairs = contents->scale.pairs,
+                              .first_rows = contents->scale.rows,
+                              .settled = contents->scale.settled};
 }
 
 /* ---- arrays of one kind of number */
@@ -55,6 +58,11 @@ static void *section_array(const struct contents *contents, const struct section
         return contents->names.slot;
     case SECTION_FOREST:
         return forest_state(model->forest);
+    case SECTION_FIRST:
+        *size = 1;
+        return contents->scale.row;
+    case SECTION_SCALE:
+        return contents->scale.pair;
     case SECTION_WEIGHTS:
         return model->log_weights;
     case SECTION_MEAN:
@@ -292,12 +300,11 @@ bpcn_status state_check_section(const struct contents *contents, const struct se
         return state_check_surprises(contents, section);
     if (section->tag == SECTION_NAMES)
         return state_check_names(contents, section);
-    if (section->tag == SECTION_INDEX) {
-        const char *wrong = index_check(contents->index);
-        return wrong != NULL ? unsound(section, wrong) : BPCN_OK;
-    }
-    if (section->tag == SECTION_FOREST) {
-        const char *wrong = forest_check(model->forest);
+    if (section->tag == SECTION_SCALE || section->tag == SECTION_FIRST || section->tag == SECTION_FOREST ||
+        section->tag == SECTION_INDEX) {
+        const char *wrong = section->tag == SECTION_INDEX    ? index_check(contents->index)
+                            : section->tag == SECTION_FOREST ? forest_check(model->forest)
+                                                             : scale_wrong(&contents->scale);
         return wrong != NULL ? unsound(section, wrong) : BPCN_OK;
     }
     if (section->tag == SECTION_WEIGHTS && !snapshot_weights_sound(model->options.particles, model->log_weights))
@@ -555,6 +562,9 @@ static int snapshot_allocate(struct contents *contents, const struct header *hea
     contents->names.count = header->names;
     if (contents->index != NULL && index_announce(contents->index, header->index_form, header->index_count) != 0)
         return -1;
+    contents->scale.settled = header->settled;
+    if (scale_allocate(&contents->scale, header->pairs, header->first_rows) != 0)
+        return -1;
     contents->note = header->note_bytes > 0 ? alloc_zeroed(1, header->note_bytes) : NULL;
     contents->note_bytes = contents->note != NULL ? header->note_bytes : 0;
     return contents->note_bytes == header->note_bytes ? 0 : -1;
@@ -586,6 +596,8 @@ bpcn_status snapshot_recover(const struct file *file, const char *path, const st
         }
         section.offset += section_length(&section);
     }
+    if (contents->scale.pairs == 1)
+        contents->scale.unit = contents->scale.pair[1];
     if (status == BPCN_OK && !has_shards(&header->options)) { /* the one shard's are the memory's */
         contents->rows[0] = header->writes;
         contents->shard[0]->writes = header->writes;

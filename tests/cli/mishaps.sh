@@ -101,7 +101,7 @@ big() { (ulimit -v 4000000 && bpcn create big.mem --dim 16777216 --force); }
 law "a large one is announced before it is begun" says 1 "big.mem: will take 17.2 GB of memory and of disk" big
 
 rows 40 64 | awk -F, -v OFS=, '{ for (j = 1; j <= NF; j++) $j *= 0.01; print }' >small.csv
-bpcn create small.mem --dim 64 --hidden 64 -q
+bpcn create small.mem --dim 64 --hidden 64 --scale as-given -q
 law "rows of a scale far from 1 are not told to fade" says 0 \
     "most likely since its values are about 0.0058, where values of about 1 belong" bpcn write small.mem small.csv
 law "info says so too" contains "$(bpcn info small.mem)" "advice     it does not recall what was written, most likely since"
