@@ -27,6 +27,8 @@
 #define assign_residuals bpcn_internal_assign_residuals
 #define assign_rows bpcn_internal_assign_rows
 #define assignments_free bpcn_internal_assignments_free
+#define check_far bpcn_internal_check_far
+#define check_input bpcn_internal_check_input
 #define check_names bpcn_internal_check_names
 #define cholesky_condition bpcn_internal_cholesky_condition
 #define cholesky_diffuse bpcn_internal_cholesky_diffuse
@@ -237,6 +239,18 @@
 #define routing_surprise bpcn_internal_routing_surprise
 #define routing_wants_surprise bpcn_internal_routing_wants_surprise
 #define routing_write bpcn_internal_routing_write
+#define scale_allocate bpcn_internal_scale_allocate
+#define scale_bytes bpcn_internal_scale_bytes
+#define scale_copy bpcn_internal_scale_copy
+#define scale_create bpcn_internal_scale_create
+#define scale_first_row bpcn_internal_scale_first_row
+#define scale_free bpcn_internal_scale_free
+#define scale_keep_row bpcn_internal_scale_keep_row
+#define scale_measure bpcn_internal_scale_measure
+#define scale_reserve_row bpcn_internal_scale_reserve_row
+#define scale_same_pairs bpcn_internal_scale_same_pairs
+#define scale_settle bpcn_internal_scale_settle
+#define scale_wrong bpcn_internal_scale_wrong
 #define seal_encode bpcn_internal_seal_encode
 #define seal_first bpcn_internal_seal_first
 #define seal_offset bpcn_internal_seal_offset
