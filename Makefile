@@ -33,7 +33,7 @@ LINK = $(Q)mkdir -p $(@D) && $(CC) $(BUILD_LDFLAGS) -o $@
 # ---- the library: layers, each of which sees only itself and those before it, and the files among
 # them that are compiled for each precision (src/math/real.h)
 LAYERS := math model infer ops store api
-PER_PRECISION := $(patsubst %,src/%.c,model/energy model/gram model/update infer/adam infer/cache infer/lbfgs infer/preconditioner \
+PER_PRECISION := $(patsubst %,src/%.c,model/energy model/gram model/update infer/adam infer/cache infer/lbfgs infer/linear infer/preconditioner \
     infer/search ops/answer ops/forget ops/read ops/read_paper ops/shard ops/shortlist ops/write)
 # The kernels, compiled for each kind of CPU that this machine may have (src/math/kernel_set.c has the numbers)
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))

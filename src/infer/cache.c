@@ -193,6 +193,14 @@ static int make_norms(struct cache *p, size_t k)
     return 0;
 }
 
+const struct norms *cache_norms(struct cache *p, size_t k)
+{
+    pthread_mutex_lock(&p->lock);
+    int failed = make_norms(p, k);
+    pthread_mutex_unlock(&p->lock);
+    return failed ? NULL : &p->ready[k].norms;
+}
+
 /* The slot's gram and preconditioner, as far as there is memory. */
 static void fill_slot(struct cache *p, size_t k, struct slot *s, struct weighing weighing, struct team *team)
 {

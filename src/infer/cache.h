@@ -38,6 +38,9 @@ struct cached_particle {
     struct slot *slot;
 };
 
+/* The norms of particle k; NULL when out of memory. */
+const struct norms *cache_norms(struct cache *p, size_t k);
+
 /* The cached is held, so that it stays for as long as it is used, until it is left. */
 bpcn_status cache_acquire(struct cache *p, size_t k, struct masks masks, size_t rows, const struct weighing *weighing,
                           struct team *team, struct cached_particle *cached);

@@ -10,6 +10,7 @@
 
 #include "activation.h"
 #include "alloc.h"
+#include "linear.h"
 #include "search.h"
 
 #include <math.h>
@@ -17,6 +18,10 @@
 #include <string.h>
 
 enum { MOST_FLIP_ROUNDS = 4, POLISH_ITERATIONS = 400 };
+/* Units of layer 1 up to which a row's linear code costs less than the search that it saves. */
+enum { LINEAR_UNITS = 128 };
+/* Steps from a linear code: some 7 are enough for a written row. */
+enum { LINEAR_ITERATIONS = 30 };
 /* Nats that a round of flips must gain for another to follow. */
 static const double flip_gain = 0.05;
 /* How far behind the best, in nats, a particle may be and still be searched: a constant, and per term of the energy.
@@ -85,12 +90,13 @@ static bpcn_status read_init(struct read *r, const struct shard *shard, struct t
     r->outcome = alloc_zeroed(n, sizeof *r->outcome);
     r->particle = alloc_zeroed(2 * n, sizeof *r->particle);
     r->decided = alloc_zeroed(n, 1);
+    r->linear = alloc_zeroed(n, 1);
     r->log_density = alloc_zeroed(2 * n, sizeof *r->log_density);
     r->series = r->rows ? alloc_zeroed(r->rows->lanes, dim * sizeof *r->series) : NULL;
     r->share = r->rows ? alloc_zeroed(r->rows->lanes * BATCH * particles, sizeof *r->share) : NULL;
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
     r->predictions = alloc_zeroed(particles + 2, dim * sizeof *r->predictions);
-    if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided ||
+    if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->linear ||
         !r->log_density || !r->series || !r->share || !r->fits || !r->predictions)
         return BPCN_NO_MEMORY;
     r->rows->trace = request->options.trace;
@@ -116,6 +122,7 @@ static void read_destroy(struct read *r)
     free(r->outcome);
     free(r->particle);
     free(r->decided);
+    free(r->linear);
     free(r->log_density);
     free(r->series);
     free(r->share);
@@ -425,14 +432,119 @@ static bpcn_status search_polish(struct search *s, const struct energy *energy, 
     return status;
 }
 
+/* Whether rows are first searched from their linear codes. */
+static int search_linear_serves(const struct search *s)
+{
+    const struct read *r = s->r;
+    const struct model *m = r->model;
+    return m->options.particles == 1 && m->options.layers > 0 && m->width[1] <= LINEAR_UNITS && !(s->given > 0) &&
+           r->objective.integrated && !activation_of(m->options.activation)->kinked;
+}
+
+/* s_0 of a written row is at most about 2 sigma_x^2. Larger: codes of which the particle knows less are taken for those of
+   written rows. */
+static const double written_variance = 2.5;
+
+/* Whether a code leaves no more of the row than the memory's own noise, `times` as much being allowed, where the
+   particle knows the code well. */
+static int search_fits(const struct search *s, size_t i, double times)
+{
+    const struct read *r = s->r;
+    const struct model *m = r->model;
+    const struct fit *fit = fit_of(r->rows, i);
+    double free = r->rows->count[i] - (double)m->width[1];
+    int fits = fit[0].squares <= times * free * r->objective.weighing.sensory * fit[0].variance &&
+               fit[0].variance <= times * written_variance * noise_variance(m, 0);
+    for (size_t l = 1; l <= m->options.layers; l++)
+        fits = fits && fit[l].squares <= times * (double)m->width[l] * fit[l].variance;
+    return fits;
+}
+
+/* Rows from their linear codes. A row that was written, exact in its known entries, is a few steps from there, which need
+   nothing prepared. */
+struct linear_job {
+    struct search *search;
+    struct energy energy;
+    const struct linear *linear;
+    unsigned char *near; /* [n]: whether the linear code of a row, in search->points, is near enough */
+};
+
+/* As much as the own noise, in units of it, may be left by the linear code of a written row. Larger: more rows are
+   searched from there in vain. */
+static const double linear_near = 3;
+
+static void linear_part(void *context, size_t lane, size_t lanes)
+{
+    const struct linear_job *job = context;
+    struct search *s = job->search;
+    struct read *r = s->r;
+    const struct model *m = r->model;
+    size_t first, last;
+    threads_share(r->request->n, 1, lane, lanes, &first, &last);
+    for (size_t i = first; i < last; i++) {
+        const unsigned char *known = r->request->known ? r->request->known + i * m->width[0] : NULL;
+        real *code = s->points + i * m->code_dim;
+        double value;
+        if (r->rows->count[i] < 2 * (double)m->width[1] ||
+            linear_code(job->linear, r->x + i * m->width[0], known, code) != 0)
+            continue;
+        r->rows->extra[i] = r->rows->negative_slope[i] = 0;
+        rows_evaluate(r->rows, &job->energy, lane, 1, &i, code, &value, NULL, NULL);
+        rows_keep(r->rows, lane, 0, i);
+        job->near[i] = search_fits(s, i, linear_near) != 0;
+    }
+}
+
+/* r->linear = the rows whose codes are found so. */
+static bpcn_status search_linear(struct search *s, size_t k)
+{
+    struct read *r = s->r;
+    const struct model *m = r->model;
+    size_t n = r->request->n, code = m->code_dim, near = 0;
+    const struct norms *norms = cache_norms(r->shard->cache, k);
+    struct linear_job job = {.search = s, .energy = r->search_energy, .near = alloc_zeroed(n, 1)};
+    struct schedule schedule = {.last = {LINEAR_ITERATIONS, r->objective.tolerance}};
+    struct curvature curvature = {norms, NULL};
+    job.energy.particle = &m->particles[k];
+    job.energy.weights = NULL; /* row by row: nothing depends on the other rows */
+    search_start_top_down(m, job.energy.particle, 0, r->rows->lane[0].work, s->points);
+    struct linear *linear = linear_create(m, job.energy.particle, s->points, s->masks);
+    job.linear = linear;
+    if (linear != NULL && norms != NULL && job.near != NULL)
+        rows_run(r->rows, linear_part, &job);
+    for (size_t i = 0; linear != NULL && job.near != NULL && i < n; i++)
+        if (job.near[i]) {
+            memmove(s->points + near * code, s->points + i * code, code * sizeof *s->points);
+            s->subset[near++] = i;
+        }
+    linear_free(linear);
+    free(job.near);
+    if (near == 0)
+        return BPCN_OK;
+    bpcn_status status =
+        search_codes(r->rows, &job.energy, &curvature, &schedule, near, s->subset, s->points, s->outcome);
+    for (size_t at = 0; status == BPCN_OK && at < near; at++) {
+        size_t i = s->subset[at];
+        r->linear[i] = s->outcome[at].converged && search_fits(s, i, 1);
+        if (r->linear[i])
+            search_keep_better(s, at, k, 1);
+        r->outcome[i].evaluations = 1 + s->outcome[at].evaluations;
+    }
+    return status;
+}
+
 static bpcn_status search_heaviest(struct search *s, size_t k)
 {
     struct place p = {0};
-    size_t n = s->r->request->n;
-    bpcn_status status = place_enter(s, k, &p);
-    memcpy(s->subset, s->r->rows->all, n * sizeof *s->subset);
-    if (status == BPCN_OK)
-        status = search_particle(s, &p, n, 1, 0);
+    size_t n = s->r->request->n, left = 0;
+    bpcn_status status = search_linear_serves(s) ? search_linear(s, k) : BPCN_OK;
+    for (size_t i = 0; status == BPCN_OK && i < n; i++)
+        if (!s->r->linear[i])
+            s->subset[left++] = i;
+    if (status == BPCN_OK && left > 0)
+        status = place_enter(s, k, &p);
+    if (status == BPCN_OK && left > 0)
+        status = search_particle(s, &p, left, 1, 0);
     place_leave(s, &p);
     return status;
 }
