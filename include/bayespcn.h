@@ -31,10 +31,13 @@
  *   - Threads: any number of threads may call the functions that take a `const bpcn_memory *` on
  *     one memory at once; all others want it alone. What a call computes from the parameters alone is
  *     kept for the calls after it, whichever thread they come from, until the memory changes.
+ *   - One pool of threads serves all memories of a process, and is started by the first call that has work for it: a call
+ *     whose parameters times rows take less than 512 kB runs on its own thread.
  *   - Stack: a call needs less than 64 kB, on any thread, beside the thread-local variables that glibc puts into a thread's
  *     stack (of OpenBLAS 60 kB). The library's own threads have 256 kB each.
  *   - Processes: after a fork the child may read a memory that lives in a file, save it elsewhere and free it. Every call
- *     of the child that would change or close the file is BPCN_INVALID; it never touches the parent's file.
+ *     of the child that would change or close the file is BPCN_INVALID; it never touches the parent's file. A fork waits
+ *     for the calls of other threads to end, so that the child meets no lock that nobody will open.
  *   - The same seed, inputs and number of threads on the same machine give the same bits; of a read
  *     any number of threads does, and for layers narrower than 256 whatever was read before (wider ones
  *     prepare for a kind of query only when it comes again). A memory that was closed and opened again is the same to the bit, but

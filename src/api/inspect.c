@@ -7,6 +7,7 @@
 #include "shards.h"
 #include "abi.h"
 #include "store.h"
+#include "threads.h"
 #include "transaction.h"
 
 #include <float.h>
@@ -57,8 +58,10 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
     double squares = 0;
     for (size_t n = 0; n < m->options.particles; n++)
         squares += exp(2 * m->log_weights[n]);
+    threads_enter();
     for (size_t k = 0; k < c->count; k++)
         prepared += shard_ops_for(m)->count_cache_bytes(memory->cache[k]);
+    threads_leave();
     bpcn_stats full = {.size = sizeof full,
                        .dim = m->width[0],
                        .code_dim = m->code_dim,

@@ -12,6 +12,7 @@
 #include "routing.h"
 #include "abi.h"
 #include "store.h"
+#include "threads.h"
 #include "transaction.h"
 
 #include <math.h>
@@ -98,9 +99,9 @@ static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsig
     if (request.query == NULL || (!scored && out == NULL))
         status = BPCN_NO_MEMORY;
     else {
-        struct team *team = threads_borrow(m->threads);
+        struct team *team = handle_begin(m, n);
         status = (scored ? routing_read_and_next : routing_read)(m, team, &request);
-        threads_return(team);
+        handle_end(team);
     }
     if (status == BPCN_OK && answers != NULL && info != NULL)
         name_answers(m, &request, info);
@@ -191,9 +192,11 @@ bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const 
     request.grad = grad ? room_real(model, grad, entries, &room) : NULL;
     status = BPCN_NO_MEMORY;
     struct shards many;
+    threads_enter();
     struct shard *shard = routing_shards(memory, NULL, &many);
     if (shard && request.x && (request.codes || entries == 0) && (grad == NULL || request.grad))
         status = many.count == 1 ? shard_ops_for(model)->energy(shard, NULL, &request) : shards_energy(&many, &request);
+    threads_leave();
     free(shard);
     if (status == BPCN_OK)
         from_real(room, grad, entries);

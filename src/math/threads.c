@@ -53,6 +53,14 @@ bpcn_status threads_check(void)
 
 #ifdef BPCN_NO_THREADS
 
+void threads_enter(void)
+{
+}
+
+void threads_leave(void)
+{
+}
+
 struct team *threads_borrow(int threads)
 {
     (void)threads;
@@ -99,6 +107,71 @@ static struct {
     pthread_mutex_t mutex;
     pthread_cond_t called;
 } pool;
+
+/* ---- calls and forks */
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t threads; /* between threads_enter and threads_leave */
+    int forking;
+} calls = {PTHREAD_ONCE_INIT, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+
+static _Thread_local unsigned depth; /* of this thread's calls */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&calls.mutex);
+    while (calls.forking)
+        pthread_cond_wait(&calls.changed, &calls.mutex);
+    calls.forking = 1;
+    while (calls.threads > (depth > 0))
+        pthread_cond_wait(&calls.changed, &calls.mutex);
+}
+
+static void after_fork_in_parent(void)
+{
+    calls.forking = 0;
+    pthread_cond_broadcast(&calls.changed);
+    pthread_mutex_unlock(&calls.mutex);
+}
+
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&calls.mutex, NULL);
+    pthread_cond_init(&calls.changed, NULL);
+    calls.forking = 0;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void threads_enter(void)
+{
+    if (depth++ > 0)
+        return;
+    pthread_once(&calls.once, watch_forks);
+    pthread_mutex_lock(&calls.mutex);
+    while (calls.forking)
+        pthread_cond_wait(&calls.changed, &calls.mutex);
+    calls.threads++;
+    pthread_mutex_unlock(&calls.mutex);
+}
+
+void threads_leave(void)
+{
+    if (--depth > 0)
+        return;
+    pthread_mutex_lock(&calls.mutex);
+    calls.threads--;
+    pthread_cond_broadcast(&calls.changed);
+    pthread_mutex_unlock(&calls.mutex);
+}
+
+/* ---- the pool */
 
 static inline void spin_once(void)
 {

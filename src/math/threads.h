@@ -18,6 +18,11 @@ struct team;
 struct team *threads_borrow(int threads);
 void threads_return(struct team *team);
 
+/* Between these two a thread may hold locks or have a memory half changed: a fork waits until no thread is, so that the
+   child finds none of that. Calls may be nested. */
+void threads_enter(void);
+void threads_leave(void);
+
 /* BPCN_INVALID when BPCN_THREADS is not a number of threads. */
 bpcn_status threads_check(void);
 

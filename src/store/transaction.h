@@ -31,6 +31,10 @@ static inline const struct model *shape_of(const bpcn_memory *memory)
 
 bpcn_status out_of_memory(void);
 
+/* Begins and ends what a call of so many rows computes: threads that help, NULL where there is little to do. */
+struct team *handle_begin(const bpcn_memory *memory, size_t rows);
+void handle_end(struct team *team);
+
 /* ---- a call that may change a memory: begun, its changes logged and made one by one, ended */
 
 struct transaction {
