@@ -210,7 +210,7 @@ static int read_member(const struct unpacking *u, const char *name, size_t count
         return console_error(u->console, "%s", bpcn_error());
     if (count > 0 && array->count != count) {
         int status =
-            console_error(u->console, "%s: %s: %zu values, but %zu are wanted", u->path, name, array->count, count);
+            console_error(u->console, "%s: %s: has %zu values instead of %zu", u->path, name, array->count, count);
         fmt_array_free(array);
         return status;
     }
@@ -490,7 +490,7 @@ int cmd_export(int argc, char **argv)
         return a.status;
     const char *path = args_rest(&a)[1];
     if (!is_archive(path))
-        return console_usage(&a.console, "%s: an export is written as .npz", path);
+        return console_usage(&a.console, "%s: an export must be an .npz file", path);
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
         return status;
@@ -529,7 +529,7 @@ static int adopt(const struct console *console, const char *from, const char *to
     if (failed || fields.dim != o.dim) {
         bpcn_memory_free(memory);
         status = console_error(console, "%s: fields: %s", from,
-                               failed ? bpcn_error() : "not the memory's number of entries");
+                               failed ? bpcn_error() : "they do not match the memory's number of entries");
     } else {
         status = memory_file_adopt(console, to, memory, &fields, force);
     }

@@ -206,7 +206,7 @@ static int plan_shards(const struct console *console, struct plan *plan)
         return 0;
     uint64_t shards = (plan->capacity + o->shard_rows - 1) / o->shard_rows;
     if (shards > BPCN_MAX_SHARDS)
-        return console_usage(console, "--capacity: %llu rows are %llu shards of %zu, but there can be at most %u",
+        return console_usage(console, "--capacity: %llu rows need %llu shards of %zu rows, but a memory has at most %u",
                              (unsigned long long)plan->capacity, (unsigned long long)shards, o->shard_rows,
                              BPCN_MAX_SHARDS);
     o->shards = (size_t)shards;
@@ -222,14 +222,14 @@ static void warn(const struct console *console, const bpcn_options *o)
                      o->shard_rows, narrowest(o));
     if (o->shards == 1 && o->when_full == BPCN_RECYCLE)
         console_note(console,
-                     "with one shard --when-full recycle empties the whole memory after every %zu rows (give "
-                     "--capacity or --shards)",
+                     "with one shard --when-full recycle empties the whole memory after every %zu rows (add --capacity "
+                     "or --shards)",
                      o->shard_rows);
 }
 
 static void tell_shards(const struct console *console, const struct memory_head *h)
 {
-    static const char *const then[] = {"more blur", "then the oldest shard makes room", "then no more"};
+    static const char *const then[] = {"more rows blur", "then the oldest shard is emptied", "then no more"};
     const bpcn_options *o = &h->options;
     if (o->views > 0)
         console_print(console, "%zu views of ", o->views);
@@ -249,17 +249,16 @@ static void tell_shards(const struct console *console, const struct memory_head 
 static void tell_disk(const struct console *console, const char *path, const struct memory_head *h)
 {
     struct statvfs disk;
-    console_print(console, "on disk %s now, at most %s with its log, %s while that is folded",
+    console_print(console, "file: %s now, at most %s with its log; folding the log needs %s of disk",
                   console_bytes(h->file_bytes), console_bytes(h->file_most), console_bytes(h->disk_most));
     if (h->options.names > 0)
-        console_print(console, "; up to %s are for the names of the latest %zu rows",
-                      console_bytes(h->stats.name_bytes), h->options.names);
+        console_print(console, "; up to %s hold the names of the latest %zu rows", console_bytes(h->stats.name_bytes),
+                      h->options.names);
     console_print(console, "\n");
     uint64_t there = statvfs(path, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
     if (there < h->disk_most - h->file_bytes)
-        console_note(console, "%s: its disk has %s free, so that its log is folded earlier%s", path,
-                     console_bytes(there),
-                     there < h->file_bytes ? ", and not at all before there is room for a second file like it" : "");
+        console_note(console, "%s: the disk has %s free: the log will be folded early%s", path, console_bytes(there),
+                     there < h->file_bytes ? ", but not before the disk has space for a second file of this size" : "");
 }
 
 static void tell(const struct args *a, const char *path, const struct table_schema *like)
@@ -288,7 +287,7 @@ static void tell(const struct args *a, const char *path, const struct table_sche
     } else if (o->shards > 1) {
         tell_shards(&a->console, &head);
     } else {
-        console_print(&a->console, "%zu hidden layer%s, %s in memory whatever is written\n", o->layers,
+        console_print(&a->console, "%zu hidden layer%s, %s in memory, however much is written\n", o->layers,
                       o->layers == 1 ? "" : "s", console_bytes(head.stats.bytes));
     }
     if (head.file_most > 0)
@@ -310,13 +309,12 @@ static int announce(const struct console *console, const char *path, const bpcn_
 {
     double bytes = bytes_of_shard(o), there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (bytes > there && !force)
-        return console_error(
-            console,
-            "%s: would take %.1f GB of memory and of disk, but this machine has %.1f GB of memory; narrower "
-            "layers (--hidden) take less, --force tries all the same",
-            path, bytes / 1e9, there / 1e9);
+        return console_error(console,
+                             "%s: needs %.1f GB of memory and of disk, but this machine has %.1f GB of memory "
+                             "(narrower layers need less: --hidden; --force makes it anyway)",
+                             path, bytes / 1e9, there / 1e9);
     if (bytes > announced_bytes)
-        console_note(console, "%s: will take %.1f GB of memory and of disk; this machine has %.1f GB of memory", path,
+        console_note(console, "%s: needs %.1f GB of memory and of disk; this machine has %.1f GB of memory", path,
                      bytes / 1e9, there / 1e9);
     return 0;
 }
@@ -333,9 +331,10 @@ static int create(struct args *a, struct plan *plan, const char *path)
         return EXIT_USAGE;
     warn(&a->console, &plan->options);
     if (note_format(&note, text, sizeof text - 128) != 0) /* counts are longer later on */
-        return console_error(&a->console,
-                             "%s: the names, words and scales of %zu columns do not fit into %d bytes (--ignore some)",
-                             path, note.fields.count, BPCN_MAX_NOTE);
+        return console_error(
+            &a->console,
+            "%s: the names, words and scales of %zu columns take more than %d bytes (--ignore some columns)", path,
+            note.fields.count, BPCN_MAX_NOTE);
     int status = announce(&a->console, path, &plan->options, plan->force);
     return status ? status
                   : memory_file_create(&a->console, path, &plan->options, &note.fields, plan->force, plan->files);
@@ -353,13 +352,13 @@ int cmd_create(int argc, char **argv)
         status = a.status;
     else if (plan.shapes + table != 1)
         status = console_usage(&a.console,
-                               "%s: say what a row is with one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
+                               "%s: give one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
                                "--fields image:28x28,label:10",
                                args_rest(&a)[0]);
     else if (!table && (plan.like.wish_count > 0 || plan.like.missing.count > 0 || plan.like.not_missing.count > 0 ||
                         plan.like.decimal != 0))
-        status = console_usage(&a.console, "--column, --ignore, --missing, --not-missing and --decimal are about the "
-                                           "columns of a --like TABLE.csv");
+        status = console_usage(&a.console, "--column, --ignore, --missing, --not-missing and --decimal need "
+                                           "--like TABLE.csv");
     else if (table)
         status = plan_table(&a, argc, argv, &plan);
     if (status == 0 && a.status < 0)

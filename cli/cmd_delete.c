@@ -21,7 +21,7 @@ static int delete_row(struct memory_file *file, const struct batch *batch, size_
     const struct console *console = file->console;
     size_t dim = file->note.fields.dim;
     if (batch->known != NULL && memchr(batch->known + row * dim, 0, dim) != NULL)
-        return console_error(file->console, "%s: row %zu has missing values; only a whole row can be taken back",
+        return console_error(file->console, "%s: row %zu has missing values; only a complete row can be deleted",
                              batch->name, batch->first + row);
     bpcn_status status = memory_file_delete(file, batch->x + row * file->note.fields.dim);
     batch_row_name(batch, row, name, sizeof name);
@@ -113,7 +113,7 @@ static int delete_names(struct memory_file *file, char **given, int count, struc
         else if (is_name(file, given[i]))
             *status = delete_name(file, given[i], tally);
         else
-            *status = console_error(file->console, "%s: no such file, nor the name of a row that is kept", given[i]);
+            *status = console_error(file->console, "%s: is neither a file nor the name of a row", given[i]);
     return left;
 }
 
@@ -219,7 +219,7 @@ int cmd_forget(int argc, char **argv)
     if (!args_expect(&a, 1, 1))
         return a.status;
     if (beta < 0)
-        return console_usage(&a.console, "--beta is needed: 0 forgets nothing, 1 everything");
+        return console_usage(&a.console, "give --beta: 0 forgets nothing, 1 everything");
     catch_interrupts();
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_CHANGE, &file);
     if (status != 0)

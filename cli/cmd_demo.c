@@ -241,7 +241,7 @@ static int serve_from(const struct console *console, struct demo *d, const char 
     snprintf(examples, sizeof examples, "%s/examples", folder);
     snprintf(address, sizeof address, "%s", listen);
     if (mkdir(examples, 0700) != 0)
-        return complain("the folder for the examples cannot be made");
+        return complain("cannot make the folder for the examples");
     int failed = load_pictures(d, EXAMPLES) || name_pictures(name);
     for (size_t i = 0; !failed && i < EXAMPLES; i++) {
         snprintf(file, sizeof file, "%s/%.*s", examples, NAME_ROOM, name[i]);
@@ -268,7 +268,7 @@ static int serve(const struct console *console, struct demo *d, const char *list
         return complain("this bpcn was built without its server: jansson was missing");
     snprintf(folder, sizeof folder, "%s/bpcn-demo-XXXXXX", place);
     if (mkdtemp(folder) == NULL)
-        return complain("there is no place for a memory file in $TMPDIR, or /tmp where that is not set");
+        return complain("cannot make a folder in $TMPDIR (or /tmp, if it is not set)");
     int failed = serve_from(console, d, folder, listen);
     rmdir(folder);
     return failed;

@@ -125,7 +125,7 @@ static void tell_shards(const struct console *console, const struct memory_head 
     if (o->shards == 1 && o->when_full == BPCN_BLUR)
         return;
     if (o->views > 0) {
-        console_print(console, "views      %zu: each row in one of %zu networks of every view\n", o->views,
+        console_print(console, "views      %zu of %zu networks; one network of each view learns each row\n", o->views,
                       o->shards / o->views);
         return;
     }
@@ -140,7 +140,7 @@ static void tell_shards(const struct console *console, const struct memory_head 
     (has_blocks() ? draw_blocks : draw_numbers)(console, h, each);
     if (each > 1)
         console_print(console, " (%zu shards each)", each);
-    console_print(console, "\nopen       shard %zu, with %" PRIu64 " of %zu rows\n", h->stats.open_shard,
+    console_print(console, "\nopen       shard %zu, which has %" PRIu64 " of %zu rows\n", h->stats.open_shard,
                   h->rows[h->stats.open_shard], o->shard_rows);
 }
 
@@ -164,8 +164,8 @@ static void tell(const struct console *console, const char *path, const struct m
     tell_network(console, &h->options);
     tell_scale(console, h);
     tell_shards(console, h);
-    console_print(console, "history    %" PRIu64 " written, %" PRIu64 " forgettings, %" PRIu64 " deleted\n",
-                  h->stats.writes, h->stats.forgets, h->stats.deletes);
+    console_print(console, "history    %" PRIu64 " rows written, %" PRIu64 " deleted, forgot %" PRIu64 " times\n",
+                  h->stats.writes, h->stats.deletes, h->stats.forgets);
     if (h->files > 0)
         console_print(console, "files      %zu, with shard k in file k mod %zu\n", h->files, h->files);
     console_print(console, "size       %.1f MB in memory, ", (double)h->stats.bytes / 1e6);
@@ -174,7 +174,7 @@ static void tell(const struct console *console, const char *path, const struct m
     console_print(console, "%s on disk\n", console_bytes(h->file_bytes));
     if (h->file_most > 0)
         console_print(console,
-                      "at most    %s on disk with its log, %s while that is folded (bpcn compact folds it now)\n",
+                      "at most    %s on disk with its log; folding the log needs %s (bpcn compact folds it now)\n",
                       console_bytes(h->file_most), console_bytes(h->disk_most));
     if (h->options.views > 0)
         tell_trials(console, r);
@@ -182,11 +182,12 @@ static void tell(const struct console *console, const char *path, const struct m
         console_print(console, "fullness   0 %%\n");
     else
         console_print(console, "fullness   %.0f %%%s\n", 100 * r->fullness,
-                      r->measured == h->stats.writes ? "" : " when last measured (measure again: --measure)");
+                      r->measured == h->stats.writes ? "" : " when last measured (--measure measures again)");
     if (r->probes > 0)
-        console_print(console, "recall     %zu of %zu rows of the last write came back from three quarters\n",
+        console_print(console,
+                      "recall     %zu of %zu rows of the last write recalled from three quarters of their entries\n",
                       r->recalled, r->probes);
-    console_print(console, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "not asked");
+    console_print(console, "kernels    %s\n", h->stats.kernels ? h->stats.kernels : "not loaded");
     if (fullness_advice(&h->options, r, advice, sizeof advice))
         console_print(console, "advice     %s\n", advice);
 }
@@ -261,7 +262,7 @@ static int list(struct memory_file *file)
     }
     free(names);
     if (options.names == 0)
-        console_note(console, "%s: keeps no names (bpcn create --names N makes a memory that does)", file->path);
+        console_note(console, "%s: keeps no names (see bpcn create --names)", file->path);
     return 0;
 }
 
@@ -315,7 +316,7 @@ int cmd_sample(int argc, char **argv)
     if (!args_expect(&a, 1, 1))
         return a.status;
     if (options.path == NULL)
-        return console_usage(&a.console, "say where to with -o, such as -o samples.png");
+        return console_usage(&a.console, "give an output, such as -o samples.png");
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)
         return status;

@@ -449,13 +449,18 @@ static void summarize(const struct reading *r)
     bool piped = to != NULL && strcmp(to, "-") == 0;
     if (console->json || console->quiet || piped || (r->rows < 2 && to == NULL))
         return;
-    console_print(console, "%zu row%s, %zu known", r->rows, r->rows == 1 ? "" : "s", r->verdicts[BPCN_KNOWN]);
-    if (r->verdicts[BPCN_BLEND] > 0)
-        console_print(console, ", %zu blend%s", r->verdicts[BPCN_BLEND], r->verdicts[BPCN_BLEND] == 1 ? "" : "s");
-    if (r->verdicts[BPCN_CANNOT_TELL] > 0)
-        console_print(console, ", of %zu it cannot tell", r->verdicts[BPCN_CANNOT_TELL]);
+    size_t undecided = r->verdicts[BPCN_CANNOT_TELL], blends = r->verdicts[BPCN_BLEND];
+    console_print(console, "%zu row%s", r->rows, r->rows == 1 ? "" : "s");
+    if (undecided < r->rows)
+        console_print(console, ", %zu known", r->verdicts[BPCN_KNOWN]);
+    else
+        console_print(console, " %s", r->score ? "scored" : "read");
+    if (blends > 0)
+        console_print(console, ", %zu blend%s", blends, blends == 1 ? "" : "s");
+    if (undecided > 0 && undecided < r->rows)
+        console_print(console, ", %zu undecided", undecided);
     if (r->alarm >= 0)
-        console_print(console, ", %zu alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
+        console_print(console, ", %zu unusual at the %g %% level", r->alarms, 100 * r->alarm);
     if (r->refused > 0)
         console_print(console, ", %zu not answered", r->refused);
     if (r->judged > 0 && r->labelled == 0)
@@ -466,13 +471,15 @@ static void summarize(const struct reading *r)
     console_print(console, "\n");
 }
 
-/* The estimate of the noise cannot tell a new row from a noisy copy; who asks often can. */
+/* An estimated noise does not separate a new row from a noisy copy; the user often knows. */
 static void hint_at_noise(const struct reading *r)
 {
     double scale = fmt_schema_picture(&r->file.note.fields) != NULL ? 2 : 1;
     if (r->doubtful > 0)
-        console_note(r->file.console, "%zu row%s new as given; if they are noisy copies, say so: --assume-noise %.2g",
-                     r->doubtful, r->doubtful == 1 ? " is" : "s are", r->noise / (double)r->doubtful / scale);
+        console_note(r->file.console, "%zu row%s new; if %s, add --assume-noise %.2g", r->doubtful,
+                     r->doubtful == 1 ? " is" : "s are",
+                     r->doubtful == 1 ? "it is a noisy copy" : "they are noisy copies",
+                     r->noise / (double)r->doubtful / scale);
 }
 
 static void tell_interruption(const struct reading *r)
@@ -523,8 +530,8 @@ static int run(struct reading *r, struct input *input)
     summarize(r);
     hint_at_noise(r);
     if (r->refused > 0)
-        console_note(r->file.console, "%zu of %zu rows are unknown to the memory and were not answered", r->refused,
-                     r->rows);
+        console_note(r->file.console, "%zu of %zu rows are less familiar than --refuse-below and were not answered",
+                     r->refused, r->rows);
     int skipped = input_tell_skipped(input);
     int bad = table_tell_bad(r->file.console, input_bad_rows(input), r->score ? "not scored" : "not answered");
     return r->refused > 0 ? EXIT_REFUSED : skipped ? skipped : bad;

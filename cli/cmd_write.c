@@ -142,7 +142,7 @@ static const unsigned char *known_of(const struct batch *batch, size_t first, si
     return known != NULL && memchr(known, 0, count * dim) != NULL ? known : NULL;
 }
 
-static const char full_hint[] = " (create one of a larger --capacity, or with --when-full recycle or blur)";
+static const char full_hint[] = " (create a memory with a larger --capacity, or with --when-full recycle or blur)";
 
 static void tell_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
 {
@@ -230,7 +230,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
 static void tell_empty(const struct writing *w)
 {
     if (w->empty > 0)
-        console_warn(w->file.console, "%zu row%s nothing known and %s passed over", w->empty,
+        console_warn(w->file.console, "%zu row%s no known entries and %s skipped", w->empty,
                      w->empty == 1 ? " has" : "s have", w->empty == 1 ? "was" : "were");
 }
 
@@ -258,11 +258,11 @@ static void tell(const struct writing *w, double rate)
     }
     console_print(console, ", %zu new", w->verdicts[BPCN_NEW]);
     if (known > 0)
-        console_print(console, ", %zu known before", known);
+        console_print(console, ", %zu already known", known);
     if (w->passed > 0)
-        console_print(console, ", %zu known already and not written again", w->passed);
+        console_print(console, ", %zu already known and skipped", w->passed);
     if (unjudged > 0)
-        console_print(console, ", of %zu it cannot tell", unjudged);
+        console_print(console, ", %zu undecided", unjudged);
     console_print(console, "; %.0f %% full, %zu of %zu probes recalled\n", 100 * r->fullness, r->recalled, r->probes);
     bool advised = fullness_advice(&w->options, r, advice, sizeof advice);
     if (advised && fullness_recalls(r))
@@ -322,11 +322,11 @@ static int run(struct writing *w, struct input *input)
 static void advise_on_shards(const struct console *console, const char *path, const bpcn_options *o)
 {
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE)
-        console_note(console, "%s: its oldest shard makes room when it is full: --forget auto is not needed", path);
+        console_note(console, "%s: --forget auto is not needed: when all shards are full, the oldest is emptied", path);
     else if (o->shards > 1)
         console_note(console,
-                     "%s: has several shards, which keep the recent past sharper without --forget auto, if created "
-                     "with --when-full recycle",
+                     "%s: instead of --forget auto, create the memory with --when-full recycle: several shards then "
+                     "keep the recent past sharper",
                      path);
 }
 
@@ -350,11 +350,10 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     if (forget->automatic)
         advise_on_shards(&a->console, w.file.path, &w.options);
     if (skip_known && w.options.views > 0)
-        a->status = console_usage(&a->console, "--skip-known: %s is a memory of views, which does not tell rows apart",
+        a->status = console_usage(&a->console, "--skip-known: %s has views and cannot tell whether it knows a row",
                                   w.file.path);
     if (options->name != NULL && w.options.names == 0)
-        a->status = console_usage(
-            &a->console, "--name: %s keeps no names (bpcn create --names N makes a memory that does)", w.file.path);
+        a->status = console_usage(&a->console, "--name: %s keeps no names (see bpcn create --names)", w.file.path);
     struct input *input = NULL;
     if (a->status < 0 && probes_begin(&w.probes, &w.options, forget->given) == 0)
         input = input_open(&a->console, &w.file.note.fields, options, args_rest(a) + 1, args_count(a) - 1);

@@ -196,18 +196,17 @@ int measure_fullness(struct memory_file *file, const struct probes *p)
 static const char *advice_of(const bpcn_options *o, bool lost, bool full)
 {
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE) /* that it is full is as it should be */
-        return lost ? "it no longer recalls what was written: create one with fewer rows to a shard (--shard-rows)"
+        return lost ? "it no longer recalls what was written: create a memory with fewer rows per shard (--shard-rows)"
                     : NULL;
     if (lost)
-        return o->shards > 1 ? "it no longer recalls what was written: create one of a larger --capacity, or one "
-                               "that keeps the latest (--when-full recycle)"
-                             : "it no longer recalls what was written: let old things fade (bpcn forget, or write "
-                               "--forget auto), or create a wider one";
+        return o->shards > 1 ? "it no longer recalls what was written: create a memory with a larger --capacity, or "
+                               "with --when-full recycle"
+                             : "it no longer recalls what was written: let old rows fade (bpcn forget, or bpcn write "
+                               "--forget auto), or create a wider memory";
     if (full)
-        return o->shards > 1 ? "nearly full: create one of a larger --capacity, or one that keeps the latest "
-                               "(--when-full recycle)"
-                             : "nearly full: let old things fade (bpcn forget, or write --forget auto), or create a "
-                               "wider one";
+        return o->shards > 1 ? "nearly full: create a memory with a larger --capacity, or with --when-full recycle"
+                             : "nearly full: let old rows fade (bpcn forget, or bpcn write --forget auto), or create a "
+                               "wider memory";
     return NULL;
 }
 
@@ -224,8 +223,8 @@ bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *o
         return false;
     if (!recalls && odd) {
         snprintf(out, room,
-                 "it does not recall what was written, most likely since its values are about %.2g, where values of "
-                 "about 1 belong: scale them (bpcn create --like TABLE.csv makes a memory that does)",
+                 "it does not recall what was written, probably because its values are about %.2g and should be about "
+                 "1: scale them (bpcn create --like TABLE.csv does)",
                  r->scale);
         return true;
     }

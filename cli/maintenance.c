@@ -42,8 +42,8 @@ static int check_file(const struct console *console, const char *path, bpcn_file
         memory_file_tell_dropped(console, path, info.dropped_bytes, info.dropped_rows);
     else if (info.dropped_bytes > 0)
         console_print(console,
-                      "%s: torn: a crash (or a writer at work) left %llu bytes at the end that were never finished, at "
-                      "most %llu row%s; all that was acknowledged is there, and the next write drops the rest\n",
+                      "%s: torn: a crash, or an active writer, left %llu unfinished bytes at the end, at most %llu "
+                      "row%s; every acknowledged row is intact, and the next write drops the rest\n",
                       path, (unsigned long long)info.dropped_bytes, (unsigned long long)info.dropped_rows,
                       info.dropped_rows == 1 ? "" : "s");
     memory_file_tell_seal(console, path, info.torn_seal);
@@ -74,8 +74,7 @@ int upkeep_check(const struct console *console, const char *path)
     }
     if (total.dropped_bytes > 0)
         return EXIT_REFUSED;
-    console_print(console, "%s: sound%s\n", path,
-                  total.sealed ? "" : " (not closed: a crash ended its writer, or one is at work)");
+    console_print(console, "%s: sound%s\n", path, total.sealed ? "" : " (not closed: its writer crashed or is active)");
     return total.torn_seal > 0 ? EXIT_REFUSED : EXIT_DONE;
 }
 
@@ -203,7 +202,7 @@ static bpcn_status save_like(const bpcn_memory *memory, const char *path, const 
     bpcn_status status = bpcn_memory_save(memory, to);
     umask(before);
     if (status == BPCN_OK && chmod(to, st.st_mode & 07777) != 0)
-        return bpcn_fail(BPCN_IO, "%s: its permissions cannot be set: %s", to, strerror(errno));
+        return bpcn_fail(BPCN_IO, "%s: cannot set its permissions: %s", to, strerror(errno));
     return status;
 }
 
@@ -228,7 +227,7 @@ int upkeep_compact(const struct console *console, const char *path, const char *
 {
     bpcn_file_info total = {.size = sizeof total};
     if (to != NULL && memory_file_is_folder(path))
-        return console_error(console, "%s: is a folder; take its files one by one", path);
+        return console_error(console, "%s: is a folder; give its files one by one", path);
     int failed = to != NULL ? fold_to(console, path, to, &total) : each_file(console, path, fold_file, &total);
     if (failed)
         return failed;

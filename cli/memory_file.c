@@ -198,7 +198,7 @@ void memory_file_tell_dropped(const struct console *console, const char *path, u
     static bool told;
     if (bytes > 0 && !told)
         console_warn(console,
-                     "%s: a crash, or a writer at work, left %llu bytes at its end unfinished; they are dropped, with "
+                     "%s: a crash, or an active writer, left %llu unfinished bytes at the end; they are dropped, with "
                      "at most %llu row%s, none of them acknowledged",
                      path, (unsigned long long)bytes, (unsigned long long)rows, rows == 1 ? "" : "s");
     told |= bytes > 0;
@@ -501,7 +501,7 @@ double memory_file_fullness(const struct memory_file *file)
 const bpcn_memory *memory_file_memory(const struct memory_file *file)
 {
     if (file->folder != NULL)
-        console_error(file->console, "%s: is a folder; take its files one by one", file->path);
+        console_error(file->console, "%s: is a folder; give its files one by one", file->path);
     return file->memory;
 }
 

@@ -89,10 +89,7 @@ static int choose_form(struct output *out)
     if (folder && mkdir(path, 0777) != 0 && errno != EEXIST)
         return console_error(out->console, "%s: cannot make the folder: %s", path, strerror(errno));
     if (!folder && (out->kind == FMT_ANY || out->kind == FMT_IDX || out->kind == FMT_CIFAR))
-        return console_usage(out->console,
-                             "%s: the suffix names no type that can be written "
-                             "(png jpg ppm pgm npy npz csv f32)",
-                             path);
+        return console_usage(out->console, "%s: the suffix is none of png jpg ppm pgm npy npz csv f32", path);
     if (!folder && fmt_check_output(path) != BPCN_OK)
         return console_error(out->console, "%s", bpcn_error());
     return 0;
@@ -106,9 +103,10 @@ static int choose_field(struct output *out)
                 : pictures ? fmt_schema_picture(out->fields)
                            : NULL;
     if (name != NULL && out->only == NULL)
-        return console_usage(out->console, "--only: there is no field '%s' in this memory", name);
+        return console_usage(out->console, "--only: this memory has no field '%s'", name);
     if (pictures && (out->only == NULL || !field_is_picture(out->only)))
-        return console_usage(out->console, "%s: a picture, but %s has no picture's shape (write .npy or .csv)",
+        return console_usage(out->console,
+                             "%s: is a picture, but %s does not have the shape of one (write .npy or .csv)",
                              out->options.path, name ? name : "this memory");
     return 0;
 }

@@ -145,8 +145,9 @@ bpcn_status folder_scan(const char *path, size_t *found)
         if (parse_part_name(e->d_name, &f, &files) != 0)
             continue;
         if (*found != 0 && files != *found && status == BPCN_OK)
-            status = bpcn_fail(BPCN_CORRUPT, "%s: it has files of two memories, one of %zu files and one of %zu", path,
-                               *found < files ? *found : files, *found < files ? files : *found);
+            status =
+                bpcn_fail(BPCN_CORRUPT, "%s: the folder has files of two memories, one of %zu files and one of %zu",
+                          path, *found < files ? *found : files, *found < files ? files : *found);
         *found = files;
     }
     closedir(dir);
@@ -319,10 +320,10 @@ bpcn_status own_check(const struct folder *folder, const bpcn_options *first)
         bpcn_memory_get_options(folder->part[i].memory, &o);
         part_path(folder, f, path, sizeof path);
         if (!alike(&o, first))
-            return bpcn_fail(BPCN_CORRUPT, "%s: it is of another shape than the folder's first file", path);
+            return bpcn_fail(BPCN_CORRUPT, "%s: its shape differs from that of the folder's first file", path);
         if (o.first_shard != f || o.shard_step != folder->files ||
             o.shards != part_shards(&folder->options, folder->files, f))
-            return bpcn_fail(BPCN_CORRUPT, "%s: it holds other shards than its name says", path);
+            return bpcn_fail(BPCN_CORRUPT, "%s: its shards are not those of its name", path);
     }
     return BPCN_OK;
 }

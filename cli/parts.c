@@ -53,7 +53,7 @@ static bpcn_status open_files(struct folder *folder, int read_only)
     folder->ranks = 1;
     bpcn_status status = folder_scan(folder->path, &folder->files);
     if (status == BPCN_OK && folder->files == 0)
-        status = bpcn_fail(BPCN_FORMAT, "%s: the folder holds no files part-....mem of a memory", folder->path);
+        status = bpcn_fail(BPCN_FORMAT, "%s: the folder has no files part-*.mem", folder->path);
     if (status == BPCN_OK)
         status = own_open(folder, read_only, sums);
     if (status != BPCN_OK)

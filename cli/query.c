@@ -85,7 +85,7 @@ static int parse_known(struct query_maker *q)
         size_t length = strcspn(text, ",");
         const fmt_column *field = fmt_schema_find(q->fields, text, length);
         if (field == NULL) {
-            console_usage(q->console, "--known: there is no field '%.*s' in this memory (%s)", (int)length, text, all);
+            console_usage(q->console, "--known: this memory has no field '%.*s' (it has %s)", (int)length, text, all);
             return -1;
         }
         q->trusted[field - q->fields->column] = true;
@@ -289,7 +289,7 @@ static int check_given(const struct query_maker *q, const struct batch *batch)
         return -1;
     }
     if (!any)
-        console_error(q->console, "%s: no field of it is known", batch->name);
+        console_error(q->console, "%s: --known leaves none of its fields known", batch->name);
     return any ? 0 : -1;
 }
 

@@ -243,8 +243,8 @@ static void warn_of_range(const struct console *console, const fmt_schema *field
     for (size_t j = 0; j < piece->rows * piece->size; j++)
         most = fmaxf(most, fabsf(piece->x[j]));
     if (most > 16)
-        console_note(console, "%s: values up to %g in a picture, whose pixels lie in -1 .. 1 (bytes? use --pixels)",
-                     name, (double)most);
+        console_note(console, "%s: has values up to %g, but pixels lie in -1 .. 1 (for bytes use --pixels)", name,
+                     (double)most);
 }
 
 /* A value given in place, label=3 or point=0.5,1,2: one row that repeats. */
@@ -271,7 +271,7 @@ static int load_literal(const struct console *console, const struct item *item, 
     else if (!failed && count == 1)
         failed = labels_to_rows(console, item->path, f, values, 1, piece->x);
     else if (values && piece->x)
-        failed = console_error(console, "%s=%s: no such file, and not a value of the field", f->name, item->path);
+        failed = console_error(console, "%s=%s: is neither a file nor a value of the field", f->name, item->path);
     free(values);
     return failed ? -1 : 0;
 }
@@ -410,8 +410,7 @@ static int load_piece(const struct console *console, const fmt_schema *fields, c
     if (*table != NULL || is_table(fields, options, item))
         return load_rows(console, fields, options, item, table, piece);
     if (options->name != NULL)
-        return console_error(console, "%s: --name %s is for CSV tables, whose columns have names", name, options->name),
-               -1;
+        return console_error(console, "%s: --name %s needs a CSV table", name, options->name), -1;
     bpcn_status status = load_table(fields, item, &o, &t);
     if (status != BPCN_OK) {
         if (!interrupted())
@@ -558,7 +557,7 @@ static int select_pictures(struct input *in, const char *path, size_t begin)
 {
     size_t there = in->count - begin, first = in->options.first, count = in->options.count;
     if (first >= there) {
-        console_error(in->console, "%s: has %zu pictures, so none from number %zu on", path, there, first);
+        console_error(in->console, "%s: has %zu pictures, none from number %zu on", path, there, first);
         return -1;
     }
     count = count == 0 || count > there - first ? there - first : count;
@@ -615,8 +614,8 @@ static int no_such_field(const struct input *in, const char *text, size_t length
 {
     char fields[FIELDS_TEXT_MOST];
     fmt_schema_describe(in->fields, fields, sizeof fields);
-    console_error(in->console, "%s: there is no field '%.*s' in this memory, whose rows are %s", text, (int)length,
-                  text, fields);
+    console_error(in->console, "%s: this memory has no field '%.*s' (its rows are %s)", text, (int)length, text,
+                  fields);
     return -1;
 }
 
@@ -655,7 +654,7 @@ struct input *input_open(const struct console *console, const fmt_schema *fields
     if (!failed && options->skip_bad && fields->count > 1 && !fmt_schema_is_table(fields))
         failed = console_error(
             console, "--skip-bad: rows of several fields come from inputs that belong together, of which none "
-                     "can be passed over");
+                     "can be skipped");
     for (int i = 0; i < count && !failed; i++)
         failed = add_argument(in, names[i]);
     if (!failed)
@@ -778,7 +777,7 @@ int input_tell_skipped(const struct input *in)
 {
     if (in->skipped == 0)
         return EXIT_DONE;
-    console_error(in->console, "%zu input%s passed over:", in->skipped, in->skipped == 1 ? " was" : "s were");
+    console_error(in->console, "%zu input%s skipped:", in->skipped, in->skipped == 1 ? " was" : "s were");
     for (size_t i = 0; i < in->count; i++)
         if (in->items[i].bad)
             fprintf(stderr, "  %s\n", in->items[i].path);

@@ -165,7 +165,6 @@ void trials_describe(const bpcn_trials *t, char *text, size_t room)
 {
     text[0] = '\0';
     if (t->entries >= BPCN_ENOUGH_TRIALS)
-        snprintf(text, room,
-                 "hidden cells of coming rows were filled to within %.2f of their column's scale (its centre: %.2f)",
+        snprintf(text, room, "error on unseen cells: %.2f column deviations (column mean: %.2f)",
                  sqrt(t->errors / (double)t->entries), sqrt(t->plain / (double)t->entries));
 }

@@ -105,9 +105,9 @@ static void tell_matches(const struct table *t, const size_t *at, const struct n
         if (at[k] == 0)
             tell_name(&absent, t->schema->column[k].name, strlen(t->schema->column[k].name));
     if (absent.count > 0)
-        console_note(t->console, "%s: has no column %s; what it would hold is unknown", t->name, absent.text);
+        console_note(t->console, "%s: missing columns count as unknown: %s", t->name, absent.text);
     if (strange->count > 0)
-        console_note(t->console, "%s: column %s is none of the memory's and is passed over", t->name, strange->text);
+        console_note(t->console, "%s: columns that the memory does not have are skipped: %s", t->name, strange->text);
 }
 
 /* Without names: the cells of the memory in their order, with or without what it ignores between them. */
@@ -379,8 +379,7 @@ int table_name_by(struct table *t, const char *column)
             t->named = i + 1;
     if (column == NULL || t->named > 0)
         return 0;
-    console_error(t->console, "%s: has no column '%s'%s", t->name, column,
-                  t->first ? ", nor any names of columns" : "");
+    console_error(t->console, "%s: has no column '%s'%s", t->name, column, t->first ? " and no header" : "");
     return -1;
 }
 
@@ -405,7 +404,7 @@ int table_encode(const struct console *console, const fmt_schema *schema, const 
                 double value = (double)values[i * schema->cells + c->cell + j];
                 fmt_cell_state state = fmt_encode_value(c, value, clip, x + at);
                 memset(known + at, state == FMT_CELL_KNOWN, each);
-                char what[40], why[400] = "not the place of a word of its category";
+                char what[40], why[400] = "not the position of a word of its category";
                 if (state == FMT_CELL_KNOWN || state == FMT_CELL_MISSING || state == FMT_CELL_KEPT)
                     continue;
                 snprintf(what, sizeof what, "%g", value);

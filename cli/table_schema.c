@@ -312,7 +312,7 @@ void table_schema_print(const struct console *console, const struct table_schema
         json_findings(f);
         return;
     }
-    console_print(console, "columns of %s, by its %s%zu row%s%s:\n", like->path, f->whole ? "" : "first ", f->rows,
+    console_print(console, "columns of %s, from its %s%zu row%s%s:\n", like->path, f->whole ? "" : "first ", f->rows,
                   f->rows == 1 ? "" : "s", f->header ? "" : " (it has no header)");
     columns_print(console, &f->schema, &f->reason);
     tell_empty(console, f);

@@ -167,7 +167,7 @@ static bpcn_status find_files(struct folder *folder)
     allreduce_max(most, 2);
     folder->files = (size_t)most[0];
     if (status == BPCN_OK && most[0] == 0)
-        status = bpcn_fail(BPCN_FORMAT, "%s: the folder holds no files part-....mem of a memory", folder->path);
+        status = bpcn_fail(BPCN_FORMAT, "%s: the folder has no files part-*.mem", folder->path);
     else if (status == BPCN_OK && most[0] != -most[1])
         status = bpcn_fail(BPCN_CORRUPT, "%s: the processes see memories of %.0f and of %.0f files", folder->path,
                            -most[1], most[0]);

@@ -133,12 +133,12 @@ static bool token_matches(struct access *a, const char *authorization)
 bpcn_status access_check(struct access *a, const struct access_headers *h, bool wants_token)
 {
     if (!host_allowed(a, h->host))
-        return http_fail(421, "Host", "this server does not go by that name; --allow-host adds one");
+        return http_fail(421, "Host", "this server does not have that name (--allow-host adds one)");
     if (h->origin != NULL && !is_own_origin(h->origin, h->host) && !access_allows_origin(a, h->origin))
-        return http_fail(403, "Origin", "pages of another origin may not ask; --allow-origin lets them");
+        return http_fail(403, "Origin", "requests from pages of other origins are refused (--allow-origin accepts one)");
     if (wants_token && !token_matches(a, h->authorization))
         return http_fail(401, "Authorization",
-                         h->authorization == NULL ? "this server wants a token: Authorization: Bearer TOKEN"
-                                                  : "the token is not one that this server wants");
+                         h->authorization == NULL ? "this server requires a token: Authorization: Bearer TOKEN"
+                                                  : "the token is not valid");
     return BPCN_OK;
 }

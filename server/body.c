@@ -83,7 +83,7 @@ bpcn_status body_option(struct body *b, const char *name, double value)
         k++;
     if (k == sizeof options / sizeof *options)
         return http_fail(400, name,
-                         "there is no such option; there are rows, names, noise, forget, beta, n, draw, shards, first, "
+                         "is not an option; the options are rows, names, noise, forget, beta, n, draw, shards, first, "
                          "after, step, spread, resize, trace and seen");
     bool counts = options[k].kind != REAL;
     if (!(value >= options[k].least && value <= options[k].most) || (counts && value != floor(value)))

@@ -74,7 +74,7 @@ static bpcn_status job_failure(const struct request *r, const struct job *job)
     if (of_file && job->kind < JOB_WRITE)
         console_error(r->memory->file.console, "%s: %s", r->endpoint->path, job->why);
     if (job->status == BPCN_NO_SPACE)
-        return http_fail(507, where, "the disk has no room for it%s", before);
+        return http_fail(507, where, "the disk is full%s", before);
     if (job->status == BPCN_GONE)
         return http_fail(500, where, "the memory's file was moved, removed or replaced, and takes no more changes; the server's log says "
                          "where its rows are");
@@ -267,13 +267,13 @@ static bpcn_status take_deletes(struct request *r)
     if (b->rows > 0 && b->names > 0)
         return http_fail(400, "names", "rows are deleted by their values or by their names, not by both");
     if (b->rows + b->names == 0)
-        return http_fail(400, "rows", "there are none, nor names");
+        return http_fail(400, "rows", "the request has neither rows nor names");
     if (!b->whole)
         return http_fail(400, "rows", "only whole rows can be deleted");
     for (size_t i = 0; i < b->names; i++)
         if (b->name[i * NAME_ROOM] == '\0') {
             snprintf(where, sizeof where, "names[%zu]", i);
-            return http_fail(400, where, "is no name");
+            return http_fail(400, where, "is not a name");
         }
     return check_names(r, b->names);
 }
@@ -306,7 +306,7 @@ static bpcn_status take_options(struct request *r)
         return status;
     return r->body.rows + r->body.names == 0
                ? BPCN_OK
-               : http_fail(400, r->body.rows ? "rows" : "names", "there is nothing to do with them here");
+               : http_fail(400, r->body.rows ? "rows" : "names", "this endpoint does not use them");
 }
 
 static bpcn_status run_forget(struct request *r)
@@ -317,7 +317,7 @@ static bpcn_status run_forget(struct request *r)
     struct job job = job_of(r, JOB_FORGET);
     job.rows = 1;
     if (r->body.beta < 0)
-        return http_fail(400, "beta", "is missing: from 0, nothing, to 1, everything");
+        return http_fail(400, "beta", "is missing: 0 forgets nothing, 1 everything");
     status = run_job(r, &job);
     if (status == BPCN_OK) {
         worker_record(r->memory->worker, JOB_FORGET, 0, BPCN_CANNOT_TELL, NULL);
@@ -475,7 +475,7 @@ static bpcn_status run_health(struct request *r)
         struct worker_state state = worker_state(r->server->memory[i].worker);
         free(state.rows);
         if (state.trouble != BPCN_OK)
-            return http_fail(503, r->server->memory[i].name, "the memory's file is not to be relied on: %s",
+            return http_fail(503, r->server->memory[i].name, "the memory's file has failed: %s",
                              bpcn_status_name(state.trouble));
     }
     answer_count(&r->answer, "ok", 1);
@@ -588,11 +588,11 @@ bpcn_status endpoint_find(struct request *r, const char *method, const char *pat
             r->answer.allow = gets ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
             if (strcmp(method, "OPTIONS") == 0)
                 return BPCN_OK;
-            return http_fail(405, "", "this is for %s", endpoints[k].method);
+            return http_fail(405, "", "this endpoint accepts %s", endpoints[k].method);
         }
     if (strcmp(method, "OPTIONS") == 0 && strcmp(path, "*") == 0) {
         r->answer.allow = "GET, HEAD, POST, OPTIONS";
         return BPCN_OK;
     }
-    return http_fail(404, "", "there is nothing here; /openapi.json lists what there is");
+    return http_fail(404, "", "there is no such path; /openapi.json lists them all");
 }

@@ -478,7 +478,7 @@ static bpcn_status admit(struct exchange *x)
     if (strcmp(r->endpoint->method, "POST") == 0 && r->content == CONTENT_OTHER)
         return body_unknown_type();
     if (r->endpoint->changes && settings->read_only)
-        return http_fail(403, "", "this server only reads");
+        return http_fail(403, "", "this server is read-only");
     if (head->has_length && head->length > settings->most_body)
         return http_fail(413, "body", "is longer than the %zu bytes that this server takes", settings->most_body);
     while (http_next_option(&query, &name, &value, &status))

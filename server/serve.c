@@ -125,7 +125,7 @@ static int name_memory(const struct serve *v, struct served *m, const char *argu
         snprintf(m->name, sizeof m->name, "memory");
     for (size_t i = 0; i < v->server.memories; i++)
         if (strcmp(v->server.memory[i].name, m->name) == 0)
-            return console_usage(v->console, "two memories have the name '%s': say NAME=FILE", m->name);
+            return console_usage(v->console, "two memories have the name '%s': give one as NAME=FILE", m->name);
     return 0;
 }
 
@@ -358,7 +358,7 @@ static int open_and_serve(struct serve *v, char **arguments, int count)
     if (http_find_address(v->settings.listen, &address) != BPCN_OK)
         return console_usage(v->console, "%s", bpcn_error());
     if (!address.loopback && v->settings.token_file == NULL)
-        return console_usage(v->console, "--listen: %s can be reached by others; that wants --token-file",
+        return console_usage(v->console, "--listen: other machines can reach %s, so --token-file is required",
                              address.text);
     for (int k = 0; status == 0 && k < count; k++)
         status = open_memory(v, arguments[k]);

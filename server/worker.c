@@ -176,7 +176,7 @@ static const struct memory_file *preview_open(struct worker *w, struct job *job)
     else if (memory_file_stats(w->file, &stats) != BPCN_OK || stats.bytes > PREVIEW_BYTES_MOST)
         fail_job(job, BPCN_REFUSED, "the memory is too large for a copy that has forgotten");
     else if ((job->status = copy_to_file(w->file, &p->copy, NULL)) != BPCN_OK)
-        fail_job(job, job->status, "there is no room for a copy that has forgotten");
+        fail_job(job, job->status, "a copy that has forgotten does not fit into memory");
     else if (p->open = true, (job->status = memory_file_forget(&p->copy, job->forgotten)) != BPCN_OK)
         fail_job(job, job->status, "the copy could not forget");
     if (job->status != BPCN_OK) {
@@ -780,7 +780,7 @@ void worker_check_file(struct worker *w)
 {
     struct stat there;
     if (stat(w->served->path, &there) != 0) {
-        note_trouble(w, BPCN_GONE, "the memory's file is not there any more");
+        note_trouble(w, BPCN_GONE, "the memory's file is gone");
         return;
     }
     pthread_mutex_lock(&w->lock);

@@ -266,7 +266,7 @@ cp -r blur.0 two
 cp blur.0/part-00002-of-00004.mem two/part-00002-of-00005.mem
 for p in $(only 0 2); do
     refuses "$p" 1 "No such file or directory" read nowhere all.csv
-    refuses "$p" 4 "holds no files" read nothing all.csv
+    refuses "$p" 4 "has no files" read nothing all.csv
     refuses "$p" 1 "already has a memory" create blur.0 $shape --files 4
     refuses "$p" 1 "3 shards cannot be cut into 4 files" create fresh --dim 4 --shards 3 --files 4
     refuses "$p" 4 "damaged" read damaged all.csv

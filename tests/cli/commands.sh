@@ -5,7 +5,7 @@ pictures others 4 8 100
 
 run bpcn create m.mem --image 8x8 --hidden 32,32 --seed 3
 law "create says what it made" contains "$status $out" "0 m.mem: empty, image:8x8, 2 hidden layers, "
-law "and how much of the disk it takes at most" contains "$out" " kB now, at most 1.6 MB with its log, 2.1 MB while that is folded; up to 0.4 MB are for the names of the latest 1024 rows"
+law "and how much of the disk it takes at most" contains "$out" " kB now, at most 1.6 MB with its log; folding the log needs 2.1 MB of disk; up to 0.4 MB hold the names of the latest 1024 rows"
 law "create does not replace a file" fails 1 "bpcn create: m.mem: already exists (use --force to replace it)" bpcn create m.mem --dim 4
 law "create --force replaces it" prints "" bpcn create m.mem --image 8x8 --hidden 32,32 --seed 3 --force --quiet
 law "an empty memory is 0 % full" same "$(bpcn info m.mem --json | json fullness)" 0
@@ -16,7 +16,7 @@ law "write finds twelve new pictures" contains "$out" "/s, 12 new; "
 law "write asks for its rows again" contains "$out" " full, 12 of 12 probes recalled"
 run bpcn write m.mem photos/p003.pgm
 law "write knows what was written before" contains "$out" "1 row written at "
-law "write says that nothing was new" contains "$out" " 0 new, 1 known before"
+law "write says that nothing was new" contains "$out" " 0 new, 1 already known"
 
 law "info --json has dim hidden particles writes bytes fullness" same \
     "$(bpcn info m.mem --json | grep -o '"\(dim\|hidden\|particles\|writes\|bytes\|fullness\)":' | tr -d '\n')" \
@@ -48,7 +48,7 @@ law "the same seed adds the same noise" same "$(bpcn read m.mem photos --noise 0
 picture 0 8 >mask.pgm
 awk 'NR <= 3 { print; next } { print (NR - 4) % 8 < 4 ? 255 : 0 }' mask.pgm >left.pgm
 bpcn read m.mem photos --mask left.pgm -o masked.csv -q
-law "a noisy copy of unsaid noise gets a hint" says 0 "if they are noisy copies, say so: --assume-noise 0." bpcn read m.mem others/p100.pgm
+law "a noisy copy of unsaid noise gets a hint" says 0 "if it is a noisy copy, add --assume-noise 0." bpcn read m.mem others/p100.pgm
 law "a mask of the left half is the same as hiding the right" near masked.csv half.csv 0.0001
 law "score tells known from new" same "$(bpcn score m.mem photos others | sed -n 's/.*pgm  [0-9.]* //p' | uniq -c | tr -s ' \n' ' ')" \
     " 12 known 4 new "
@@ -58,7 +58,7 @@ law "read --refuse-below leaves unknown rows unanswered" contains "$out" "others
 law "and exits with 3" same "$status" 3
 run bpcn read m.mem photos/p000.pgm others/p100.pgm --refuse-below 0.5 -o refused.csv
 law "and writes no answer for them" same "$(tail -1 refused.csv | tr ',' '\n' | sort -u)" nan
-law "and says so" contains "$err" "1 of 2 rows are unknown to the memory and were not answered"
+law "and says so" contains "$err" "1 of 2 rows are less familiar than --refuse-below and were not answered"
 
 cp m.mem d.mem
 run bpcn delete d.mem photos/p005.pgm
@@ -84,7 +84,7 @@ run bpcn forget f.mem --beta 0.01 --times 3
 law "forget says what it did" contains "$out" "f.mem: forgot by 0.01, 3 times"
 law "info counts the forgettings" same "$(bpcn info f.mem --json | json forgets)" 3
 bpcn forget f.mem --beta 1 -q
-law "forgetting everything leaves nothing known" contains "$(bpcn score f.mem photos)" "12 rows, 0 known"
+law "forgetting everything leaves nothing known" contains "$(bpcn score f.mem photos)" "12 rows scored"
 law "and nothing full" same "$(bpcn info f.mem --json | json fullness)" 0
 
 law "--version prints the version" contains "$(bpcn --version)" "bpcn 0."
@@ -93,7 +93,7 @@ law "no arguments: the overview, exit 2" says 2 "usage: bpcn COMMAND" bpcn
 # how full
 bpcn create small.mem --image 8x8 --hidden 12 -q
 run bpcn write small.mem photos
-law "write warns when the memory is nearly full" contains "$err" "let old things fade (bpcn forget, or write --forget auto), or create a wider one"
+law "write warns when the memory is nearly full" contains "$err" "let old rows fade (bpcn forget, or bpcn write --forget auto), or create a wider memory"
 law "info gives the same advice" contains "$(bpcn info small.mem)" "advice     "
 law "a memory with room gets no advice" same "$(bpcn info m.mem | grep -c advice)" 0
 pictures stream 150 8 500

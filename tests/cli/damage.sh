@@ -52,7 +52,7 @@ law "and brings back those before the cut" contains "$(bpcn read cut2.mem rows.c
 cp m.mem torn.mem
 head -c 100 /dev/zero >>torn.mem
 cp torn.mem torn2.mem
-law "a torn end is told by a read" says 0 "left 100 bytes at its end unfinished" bpcn read torn.mem rows.csv
+law "a torn end is told by a read" says 0 "left 100 unfinished bytes at the end" bpcn read torn.mem rows.csv
 law "with the number of rows" contains "$err" "at most 1 row, none of them acknowledged"
 law "once" same "$(bpcn info torn.mem --measure 2>&1 >/dev/null | grep -c 'unfinished')" 1
 run bpcn check torn.mem
@@ -61,7 +61,7 @@ law "check in JSON" contains "$(bpcn check torn.mem --json)" '"sound":false,"clo
 law "a write tells it too" says 0 "unfinished" bpcn forget torn.mem --beta 0.001
 law "and then it is gone" prints "torn.mem: sound" bpcn check torn.mem
 
-law "-q does not hide what a crash left" says 3 "left 100 bytes at its end unfinished" bpcn check torn2.mem -q
+law "-q does not hide what a crash left" says 3 "left 100 unfinished bytes at the end" bpcn check torn2.mem -q
 law "compact makes a file without a log" bpcn compact m.mem
 law "which is as long as its snapshot" same "$(bytes_of m.mem)" "$(log_at m.mem)"
 law "and recalls the same" contains "$(bpcn read m.mem rows.csv)" "12 rows, 12 known"

@@ -31,9 +31,9 @@ law "a label beyond the classes" says 1 "labels.csv row 1: label 7, but field la
 law "a field that is missing" says 1 "field label is missing (give label=FILE)" bpcn write f.mem image=square.pgm
 law "fields of different lengths" says 1 "photos has 3 rows, but labels2.csv has 2" \
     sh -c 'printf "1\n2\n" >labels2.csv; "$BPCN" write f.mem image=photos label=labels2.csv'
-law "a field that does not exist" says 2 "--known: there is no field 'imgae' in this memory (image:8x8,label:4)" \
+law "a field that does not exist" says 2 "--known: this memory has no field 'imgae' (it has image:8x8,label:4)" \
     bpcn read f.mem image=square.pgm --known imgae
-law "a value that is neither file nor number" says 1 "label=boot: no such file" bpcn read f.mem label=boot
+law "a value that is neither file nor number" says 1 "label=boot: is neither a file nor a value of the field" bpcn read f.mem label=boot
 law "an input that fails midway says how many rows were written" says 1 \
     "m.mem: 3 rows written before that are in the memory" bpcn write m.mem photos photo.pgm square.pgm
 law "and the memory holds exactly those" same "$(bpcn info m.mem --json | json writes)" 4
@@ -51,16 +51,16 @@ law "a number that is none" says 2 "--beta: '1.5' is not a number from 0 to 1" b
 law "a shape that is none" says 2 "--image: '8by8' is not WIDTHxHEIGHT" bpcn create x.mem --image 8by8
 law "fields that are none" says 2 "--fields: 'label' is not NAME:SHAPE" bpcn create x.mem --fields image:8x8,label
 law "two fields of one name" says 2 "two fields are called 'a'" bpcn create x.mem --fields a:2,a:3
-law "no shape at all" says 2 "say what a row is" bpcn create x.mem
+law "no shape at all" says 2 "x.mem: give one of --like" bpcn create x.mem
 law "hidden widths that are none" says 2 "--hidden: 'wide' is not a whole number" bpcn create x.mem --dim 3 --hidden wide
 law "an activation that is none" says 2 "--activation: 'swish' is none of gelu relu tanh linear" bpcn create x.mem --dim 3 --activation swish
 law "a part that cannot be hidden" says 2 "--hide: 'sideways:0.5' is not right, left" bpcn read m.mem square.pgm --hide sideways:0.5
 law "a mask of another shape" says 1 "r.csv: a mask of 3 values, but a row of this memory has 64" bpcn read m.mem square.pgm --mask r.csv
-law "an output of no type" says 2 "out.xyz: the suffix names no type" bpcn read m.mem square.pgm -o out.xyz
-law "a picture of values" says 2 "out.png: a picture, but this memory has no picture's shape" sh -c 'echo 1,2,3,4 >v.csv; "$BPCN" read v.mem v.csv -o out.png'
+law "an output of no type" says 2 "out.xyz: the suffix is none of png" bpcn read m.mem square.pgm -o out.xyz
+law "a picture of values" says 2 "out.png: is a picture, but this memory does not have the shape of one" sh -c 'echo 1,2,3,4 >v.csv; "$BPCN" read v.mem v.csv -o out.png'
 law "rows that are none" says 2 "--rows: '5:2' is not FIRST:END" bpcn write m.mem photos --rows 5:2
 law "too few arguments" says 2 "too few arguments; usage: bpcn write MEM INPUT..." bpcn write m.mem
-law "bytes in a picture get a hint" contains "$(printf '%s,' $(seq 100 162) >b.csv; echo 200 >>b.csv; bpcn score m.mem b.csv 2>&1)" "(bytes? use --pixels)"
+law "bytes in a picture get a hint" contains "$(printf '%s,' $(seq 100 162) >b.csv; echo 200 >>b.csv; bpcn score m.mem b.csv 2>&1)" "(for bytes use --pixels)"
 
 # ---- the environment
 sets=$(for set in portable avx2 avx512; do BPCN_KERNELS=$set bpcn info v.mem >/dev/null 2>&1 && echo $set; done)
@@ -73,6 +73,6 @@ law "kernels that do not exist" says 1 "v.mem: BPCN_KERNELS is sse9, but this CP
 law "a number of threads that is none" fails 1 "bpcn info: v.mem: BPCN_THREADS is many, but must be 1 to 1024" \
     env BPCN_THREADS=many "$BPCN" info v.mem
 if [ -d /usr/share/datasets/fashion-mnist ] && bpcn help | grep -q 'serve '; then
-    law "a demo without a place for its memory" says 1 "bpcn demo: there is no place for a memory file in \$TMPDIR" \
+    law "a demo without a place for its memory" says 1 "bpcn demo: cannot make a folder in \$TMPDIR" \
         env TMPDIR="$PWD/nowhere" "$BPCN" demo --serve --listen 127.0.0.1:0
 fi

@@ -7,12 +7,12 @@ echo "no picture" >photos/p004b.png
 head -c 40 photos/p007.pgm >photos/p007b.pgm
 fresh m.mem
 law "a folder with a bad picture stops there" says 1 "p004b.png" bpcn write m.mem photos
-law "--skip-bad goes on, and ends with status 3 and a list" says 3 "2 inputs were passed over:
+law "--skip-bad goes on, and ends with status 3 and a list" says 3 "2 inputs were skipped:
   photos/p004b.png
   photos/p007b.pgm" bpcn write m.mem photos --skip-bad --skip-known
 law "and says what was wrong with each" same "$(grep -c '^bpcn write: photos/p00[47]b' .err)" 2
 law "and writes every other picture once" same "$(writes m.mem)" 12
-law "reads go on too" says 3 "2 inputs were passed over" bpcn read m.mem photos --skip-bad -o answers.npy
+law "reads go on too" says 3 "2 inputs were skipped" bpcn read m.mem photos --skip-bad -o answers.npy
 law "and answer the others" contains "$(head -c 128 answers.npy | tr -d '\0')" "(12, 64)"
 law "without a bad one it is silent" fails 0 "" bpcn score m.mem photos/p000.pgm --skip-bad
 law "a file that is not there is passed over" says 3 "  nowhere.png" bpcn score m.mem photos/p000.pgm nowhere.png --skip-bad
@@ -23,7 +23,7 @@ rm photos/p004b.png photos/p007b.pgm
 
 run bpcn write m.mem photos --skip-known
 law "--skip-known writes nothing twice" same "$status $(writes m.mem)" "0 12"
-law "and says so" contains "$out" "0 rows written" && law "and how many" contains "$out" "12 known already and not written again"
+law "and says so" contains "$out" "0 rows written" && law "and how many" contains "$out" "12 already known and skipped"
 fresh m.mem
 run bpcn write m.mem photos photos --skip-known --json
 law "nor what the same run has written" same "$(writes m.mem) $(grep -c '"skipped":true' .out)" "12 12"
@@ -32,7 +32,7 @@ bpcn write shards.mem photos photos --skip-known -q
 law "in any of several shards" same "$(writes shards.mem)" 12
 rows 20 4 >table.csv
 bpcn create views.mem --like table.csv -q
-law "a memory that does not tell rows apart refuses it" says 2 "does not tell rows apart" bpcn write views.mem table.csv --skip-known
+law "a memory that does not tell rows apart refuses it" says 2 "cannot tell whether it knows a row" bpcn write views.mem table.csv --skip-known
 
 # Interrupted between two rows: a pipe among the pictures, where it waits.
 fresh i.mem
@@ -57,7 +57,7 @@ law "when it is read, too" same "$(json input <scores | tr '\n' ' ')" \
     "photos/p001.pgm photos/p002.pgm photos/p003.pgm photos/p004.pgm photos/p005.pgm "
 law "the same ones" same "$(json verdict <scores | tr '\n' ' ')" "new known known known new "
 law "the last of them" same "$(bpcn score r.mem photos --rows 10: | grep -c '^photos/p01')" 2
-law "and says when there are none" says 1 "photos: has 12 pictures, so none from number 30 on" bpcn score r.mem photos --rows 30:40
+law "and says when there are none" says 1 "photos: has 12 pictures, none from number 30 on" bpcn score r.mem photos --rows 30:40
 
 # Kinds of pictures that are not read are named, and not passed over in silence.
 refused() { # refused KIND SUFFIX BYTES

@@ -66,7 +66,7 @@ begun "$size"
 kill -KILL $pid
 wait $pid 2>/dev/null
 run bpcn check c.mem
-unfinished=$(cat .out .err | grep -c "never finished")
+unfinished=$(cat .out .err | grep -c "unfinished")
 law "even when killed the memory is whole, but for what was never finished" same "$status" "$((3 * (unfinished > 0)))"
 law "and loads" bpcn score c.mem many.csv --rows 0:2
 bpcn write c.mem many.csv --rows 0:1 -q

@@ -84,7 +84,7 @@ bpcn write table.mem table.csv -q
 law "and of a table that is filled" closed fill table.mem table.csv
 
 law "a field that the memory does not have is named" fails 1 \
-    "bpcn score: nofield=photos/p000.pgm: there is no field 'nofield' in this memory, whose rows are image:8x8" \
+    "bpcn score: nofield=photos/p000.pgm: this memory has no field 'nofield' (its rows are image:8x8)" \
     bpcn score m.mem nofield=photos/p000.pgm
 cp photos/p000.pgm a=b.pgm
 law "but a file may be called so" bpcn score m.mem a=b.pgm
@@ -94,19 +94,19 @@ law "a row in quotes is told apart from no rows" says 1 \
     "quoted.csv: line 1 begins with '1,2,3', not a number, so that it is a header, and no row follows" \
     bpcn write three.mem quoted.csv
 
-law "a memory beyond the machine's is refused without --force" says 1 "of memory; narrower layers" \
+law "a memory beyond the machine's is refused without --force" says 1 "of memory (narrower layers" \
     bpcn create vast.mem --dim 16777216 --hidden 65536,65536
 law "and is not there" test ! -e vast.mem
 big() { (ulimit -v 4000000 && bpcn create big.mem --dim 16777216 --force); }
-law "a large one is announced before it is begun" says 1 "big.mem: will take 17.2 GB of memory and of disk" big
+law "a large one is announced before it is begun" says 1 "big.mem: needs 17.2 GB of memory and of disk" big
 
 rows 40 64 | awk -F, -v OFS=, '{ for (j = 1; j <= NF; j++) $j *= 0.01; print }' >small.csv
 bpcn create small.mem --dim 64 --hidden 64 --scale as-given -q
 law "rows of a scale far from 1 are not told to fade" says 0 \
-    "most likely since its values are about 0.0058, where values of about 1 belong" bpcn write small.mem small.csv
-law "info says so too" contains "$(bpcn info small.mem)" "advice     it does not recall what was written, most likely since"
+    "probably because its values are about 0.0058 and should be about 1" bpcn write small.mem small.csv
+law "info says so too" contains "$(bpcn info small.mem)" "advice     it does not recall what was written, probably because"
 rows 200 64 >many.csv
 bpcn create full.mem --dim 64 --hidden 16 -q
 law "-q does not hide that rows are lost" says 0 "it no longer recalls what was written" bpcn write full.mem many.csv -q
-law "rows of a scale of about 1 are" says 0 "it no longer recalls what was written: let old things fade" \
+law "rows of a scale of about 1 are" says 0 "it no longer recalls what was written: let old rows fade" \
     bpcn write full.mem many.csv

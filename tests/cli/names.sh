@@ -11,7 +11,7 @@ for i in $(seq 0 11); do rough "$i" 16 >"$(printf 'photos/p%03d.pgm' "$i")"; don
 for i in 0 1 2; do rough "$i" 40 >"large/p00$i.pgm"; done
 bpcn create m.mem --image 16x16 -q
 law "create says what the names take" contains "$(bpcn create other.mem --image 16x16)" \
-    "; up to 0.5 MB are for the names of the latest 1024 rows"
+    "; up to 0.5 MB hold the names of the latest 1024 rows"
 bpcn write m.mem photos -q
 law "pictures have the names of their files" same "$(bpcn list m.mem | tr '\n' ' ')" \
     "$(cd photos && ls | tr '\n' ' ')"
@@ -34,7 +34,7 @@ law "as it is when the file is given" same "$(bpcn list m.mem)" "$(bpcn list aga
 law "both leave the same answers" same "$(bpcn read m.mem photos -o - --plain -q | cksum)" \
     "$(bpcn read again.mem photos -o - --plain -q | cksum)"
 law "what is neither a file nor a name is said" fails 1 \
-    "bpcn delete: p003.pgm: no such file, nor the name of a row that is kept" bpcn delete m.mem p003.pgm
+    "bpcn delete: p003.pgm: is neither a file nor the name of a row" bpcn delete m.mem p003.pgm
 law "several names, and --json" prints '{"name":"p004.pgm","deleted":true}
 {"name":"p005.pgm","deleted":true}' bpcn delete m.mem p004.pgm p005.pgm --json
 
@@ -54,7 +54,7 @@ law "the latest are kept" same "$(bpcn list few.mem | tr '\n' ' ')" "p007.pgm p0
 bpcn create none.mem --image 16x16 --names 0 -q
 bpcn write none.mem photos -q
 law "a memory without names says so" fails 0 \
-    "bpcn list: none.mem: keeps no names (bpcn create --names N makes a memory that does)" bpcn list none.mem
+    "bpcn list: none.mem: keeps no names (see bpcn create --names)" bpcn list none.mem
 
 # tables
 printf 'id,a,b,c\nx1,1,2,3\n,2,3,4.5\nx3,3,5,1\nx4,9,1,2\n' >t.csv
@@ -63,7 +63,7 @@ bpcn write t.mem t.csv --name id -q
 law "a column has the names of a table's rows, an empty cell is none" same "$(bpcn list t.mem | tr '\n' ' ')" "x1 x3 x4 "
 law "and a row of a table is deleted by its name" prints "t.mem: 1 row deleted" bpcn delete t.mem x3
 law "a column that is not there is said" says 1 "t.csv: has no column 'nr'" bpcn write t.mem t.csv --name nr
-law "--name is for tables" says 1 "--name id is for CSV tables" bpcn write m.mem photos --name id
+law "--name is for tables" says 1 "--name id needs a CSV table" bpcn write m.mem photos --name id
 
 # a folder of files
 bpcn create folder --image 16x16 --capacity 64 --files 2 -q

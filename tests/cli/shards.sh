@@ -6,7 +6,7 @@ rows 14 64 >rows.csv
 # ---- create
 law "--capacity takes shards of 64 where rows have 256 entries or more" contains \
     "$(bpcn create a.mem --dim 256 --capacity 129)" \
-    "a.mem: empty, row:256, 3 shards of 64, 64, 64: up to 192 rows, more blur; 0.2 MB now, 0.6 MB when full"
+    "a.mem: empty, row:256, 3 shards of 64, 64, 64: up to 192 rows, more rows blur; 0.2 MB now, 0.6 MB when full"
 law "a quarter of the entries, in powers of two, where they have fewer" contains \
     "$(bpcn create a.mem --dim 255 --capacity 64 --force)" ", 2 shards of 32, 32, 32: up to 64 rows, "
 law "and 16 at the least" contains "$(bpcn create a.mem --dim 4 --capacity 33 --force)" ", 3 shards of 16, 16, 16: up to 48 rows, "
@@ -16,11 +16,11 @@ law "--shard-rows too" contains "$(bpcn create a.mem --dim 300 --capacity 100 --
     ", 4 shards of 30, 30, 30: up to 120 rows, "
 law "--shards and --shard-rows are taken as they are" contains \
     "$(bpcn create a.mem --dim 300 --shards 5 --shard-rows 12 --hidden 24 --when-full recycle --force)" \
-    ", 5 shards of 24: up to 60 rows, then the oldest shard makes room; "
+    ", 5 shards of 24: up to 60 rows, then the oldest shard is emptied; "
 law "a picture has room for 1024" contains "$(bpcn create a.mem --fields image:16x16,label:3 --force)" \
-    ", 16 shards of 64, 64, 64: up to 1024 rows, more blur; "
+    ", 16 shards of 64, 64, 64: up to 1024 rows, more rows blur; "
 law "unless --hidden says otherwise" contains "$(bpcn create a.mem --image 16x16 --hidden 8 --force)" ", 1 hidden layer, "
-law "values have one network" contains "$(bpcn create a.mem --dim 9 --force)" ", 3 hidden layers, 2.1 MB in memory whatever is written"
+law "values have one network" contains "$(bpcn create a.mem --dim 9 --force)" ", 3 hidden layers, 2.1 MB in memory, however much is written"
 law "create --json has it too" contains "$(bpcn create a.mem --dim 300 --capacity 100 --force --json)" '"shards":2,"shard_rows":64,'
 law "more rows than units get a note" says 0 \
     "a shard takes 20 rows, but its narrowest layer has 10 units: rows will blur before it is full" \
@@ -32,7 +32,7 @@ law "--capacity and --shards exclude each other" fails 2 \
 (see: bpcn help create)" bpcn create b.mem --dim 64 --capacity 100 --shards 3
 law "a capacity that is none" says 2 "--capacity: '0' is not a whole number from 1 to " bpcn create b.mem --dim 64 --capacity 0
 law "a capacity that is too large" says 2 \
-    "--capacity: 99999999 rows are 6250000 shards of 16, but there can be at most 262144" \
+    "--capacity: 99999999 rows need 6250000 shards of 16 rows, but a memory has at most 262144" \
     bpcn create b.mem --dim 64 --capacity 99999999
 law "shards that are none" says 2 "--shards: 'many' is not a whole number from 1 to 262144" bpcn create b.mem --dim 64 --shards many
 law "rows of a shard that are none" says 2 "--shard-rows: '0' is not a whole number from 1 to " bpcn create b.mem --dim 64 --shard-rows 0
@@ -47,10 +47,10 @@ law "write fills one shard after the other" same "$(bpcn info m.mem --json | sed
 law "full is the share of the rows" contains "$out" "; 70 % full, 14 of 14 probes recalled"
 law "write --json names the shard" contains "$(cp m.mem j.mem; bpcn write j.mem rows.csv --rows 0:2 --json)" '"shard":3}'
 law "a row in a shard that is no longer open is known" contains "$(cp m.mem j.mem; bpcn write j.mem photos/p000.pgm photos/p007.pgm)" \
-    " 0 new, 2 known before"
+    " 0 new, 2 already known"
 law "info says how many have begun" contains "$(bpcn info m.mem)" "shards     3 of 4 begun, 5 rows each, when full: blur"
 law "and how full they are, in numbers" contains "$(bpcn info m.mem)" $'\nfilled     5 5 4\n'
-law "and which is open" contains "$(bpcn info m.mem)" $'\nopen       shard 2, with 4 of 5 rows\n'
+law "and which is open" contains "$(bpcn info m.mem)" $'\nopen       shard 2, which has 4 of 5 rows\n'
 law "and bytes at most" contains "$(bpcn info m.mem)" " MB at most, "
 law "info --json has it all" contains "$(bpcn info m.mem --json)" '"shards":[5,5,4],"shards_most":4,"open_shard":2,"shard_rows":5,"when_full":"blur"'
 law "bytes grow to bytes_most" test "$(bpcn info m.mem --json | json bytes)" -lt "$(bpcn info m.mem --json | json bytes_most)"
@@ -87,7 +87,7 @@ law "shards to read that are none" says 2 "--shards-read: '-1' is not a whole nu
 # ---- full
 bpcn create refuse.mem --image 8x8 --shards 2 --shard-rows 5 --hidden 16 --when-full refuse -q
 law "a full memory that refuses says so" fails 1 \
-    "bpcn write: photos/p010.pgm: the memory is full: its 2 shards have their 5 rows each (create one of a larger --capacity, or with --when-full recycle or blur)
+    "bpcn write: photos/p010.pgm: the memory is full: its 2 shards have their 5 rows each (create a memory with a larger --capacity, or with --when-full recycle or blur)
 bpcn write: refuse.mem: 10 rows written before that are in the memory" bpcn write refuse.mem photos
 law "and the rows before stay" contains "$(bpcn score refuse.mem photos)" "14 rows, 10 known"
 bpcn create window.mem --image 8x8 --shards 2 --shard-rows 5 --hidden 16 --when-full recycle -q
@@ -97,12 +97,12 @@ law "probes are taken of those, and being full is no reason for advice" contains
 bpcn create blur.mem --image 8x8 --shards 2 --shard-rows 5 --hidden 6 -q
 run bpcn write blur.mem photos
 law "a blurring one has more than its rows" contains "$(bpcn info blur.mem)" "filled     7 7"
-law "and advises shards" contains "$err" "create one of a larger --capacity, or one that keeps the latest (--when-full recycle)"
-law "so does info" contains "$(bpcn info blur.mem)" "(--when-full recycle)"
+law "and advises shards" contains "$err" "create a memory with a larger --capacity, or with --when-full recycle"
+law "so does info" contains "$(bpcn info blur.mem)" "or with --when-full recycle"
 law "--forget auto recommends to recycle" says 0 \
-    "fade.mem: has several shards, which keep the recent past sharper without --forget auto, if created with --when-full recycle" \
+    "fade.mem: instead of --forget auto, create the memory with --when-full recycle: several shards then keep the recent past sharper" \
     sh -c 'cp m.mem fade.mem; "$BPCN" write fade.mem photos/p000.pgm --forget auto'
-law "and is not needed where that is done" says 0 "window.mem: its oldest shard makes room when it is full: --forget auto is not needed" \
+law "and is not needed where that is done" says 0 "window.mem: --forget auto is not needed: when all shards are full, the oldest is emptied" \
     bpcn write window.mem photos/p000.pgm --forget auto
 
 # ---- export, import

@@ -10,7 +10,7 @@ people() {
 people 200 >table.csv
 bounds() { cut -d, -f "$1" table.csv | tail -n +2 | sort -g | sed -n '1p;$p' | paste -sd ' ' | sed 's/ / to /'; } # bounds COLUMN
 run bpcn create t.mem --like table.csv
-law "create --like says what it chose" same "$(grep -v '^t.mem: \|^on disk' <<<"$out")" "columns of table.csv, by its 200 rows:
+law "create --like says what it chose" same "$(grep -v '^t.mem: \|^file: ' <<<"$out")" "columns of table.csv, from its 200 rows:
   id      ignored   200 different words: like an id
   age     number    $(bounds 2), $(grep -o 'centre [0-9.]*, scale [0-9.]*' <<<"$out" | head -1)
   height  number    $(bounds 3), $(grep -o 'centre [0-9.]*, scale [0-9.]*' <<<"$out" | tail -1)
@@ -48,8 +48,8 @@ law "nothing missing, nothing changed" sh -c '"$BPCN" fill t.mem whole.csv -q | 
 printf '\xef\xbb\xbfgroup;note;age\r\n"young";"a;b\nc";20,5\r\n\r\n"";?;50,0\r\n' >odd.csv
 run bpcn fill t.mem odd.csv -o odd.out
 law "columns that are not there, and strange ones, get a word" same "$err" \
-"bpcn fill: odd.csv: has no column 'height', 'coin'; what it would hold is unknown
-bpcn fill: odd.csv: column 'note' is none of the memory's and is passed over"
+"bpcn fill: odd.csv: missing columns count as unknown: 'height', 'coin'
+bpcn fill: odd.csv: columns that the memory does not have are skipped: 'note'"
 law "quotes, line ends, mark and decimal comma stay" same "$(od -c odd.out)" \
     "$(printf '\xef\xbb\xbfgroup;note;age\r\n"young";"a;b\nc";20,5\r\n\r\n"old";?;50,0\r\n' | od -c)"
 
@@ -79,7 +79,7 @@ bpcn create v.mem --like table.csv -q
 law "score --write likewise" sh -c '"$BPCN" score v.mem gaps.csv --write -o v.csv -q && "$BPCN" info v.mem --json | grep -q "\"writes\":40"'
 law "each row is scored before it is learnt" sh -c '"$BPCN" create u.mem --like table.csv -q; "$BPCN" score u.mem gaps.csv --rows 0 -o u.csv -q
     test "$(sed -n 2p u.csv)" = "$(sed -n 2p v.csv)"'
-law "rows with gaps can be written, empty ones are passed over" says 0 "1 row has nothing known and was passed over" \
+law "rows with gaps can be written, empty ones are passed over" says 0 "1 row has no known entries and was skipped" \
     sh -c '{ cat gaps.csv; echo ,,,,; } >more.csv; "$BPCN" write t.mem more.csv'
 
 # what does not fit
@@ -120,12 +120,12 @@ law "with one they are learnt" sh -c 'awk "BEGIN { print \"p,q\"; for (i = 0; i 
 law "a column can be said to be something else" contains "$(bpcn create o.mem --like table.csv --column age:number:40:10 --column coin:ignored --ignore group)" ", centre 40, scale 10"
 law "a column that is not there" fails 1 "bpcn create: table.csv: there is no column 'size'" bpcn create n.mem --like table.csv --ignore size
 law "a column that is said badly" says 2 "--column: 'age:colour' is not NAME:number" bpcn create n.mem --like table.csv --column age:colour
-law "columns of nothing" says 2 "are about the columns of a --like" bpcn create n.mem --dim 3 --ignore a
+law "columns of nothing" says 2 "need --like TABLE.csv" bpcn create n.mem --dim 3 --ignore a
 law "no memory is left of all that" test ! -e n.mem
 law "a word can mean missing" sh -c 'printf "a,b\n1,2\n-999,3\n4,5\n" >m.csv; "$BPCN" create m.mem --like m.csv --missing -999 -q && "$BPCN" fill m.mem m.csv -q | grep -q "^[0-9.]*,3"'
 awk 'BEGIN { for (j = 0; j < 1500; j++) printf "%sc%d", j ? "," : "", j; print ""; for (i = 0; i < 3; i++) { srand(i); for (j = 0; j < 1500; j++) printf "%s%.3f", j ? "," : "", rand(); print "" } }' >broad.csv
 law "1500 columns fit" sh -c '"$BPCN" create broad.mem --like broad.csv -q && "$BPCN" info broad.mem --json | grep -q "\"dim\":1500"'
-law "what does not fit says so" says 1 "columns do not fit into 65536 bytes (--ignore some)" sh -c '
+law "what does not fit says so" says 1 "columns take more than 65536 bytes (--ignore some columns)" sh -c '
     awk "BEGIN { for (j = 0; j < 9000; j++) printf \"%sc%d\", j ? \",\" : \"\", j; print \"\"; for (j = 0; j < 9000; j++) printf \"%s0.%d\", j ? \",\" : \"\", j; print \"\" }" >vast.csv
     "$BPCN" create vast.mem --like vast.csv'
 
@@ -187,11 +187,11 @@ sed -n '1,601p' kind.csv >usual.csv
 sed -n '1p;602,801p' kind.csv >later.csv
 awk -F, -v OFS=, 'NR > 1 { $1 = 10 - $1; $3 = -$3 } { print }' later.csv >odd.csv
 bpcn create k.mem --like usual.csv -q
-law "write tells how far off it was on rows to come" contains "$(bpcn write k.mem usual.csv)" "hidden cells of coming rows were filled to within 0."
-law "and so does info" contains "$(bpcn info k.mem)" "trials     hidden cells of coming rows"
-law "alarms are few among rows like those written" test "$(bpcn score k.mem later.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) alarms*$/\1/p')" -le 22 # 10 expected, sigma 3.1
-law "and many among others" test "$(bpcn score k.mem odd.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) alarms*$/\1/p')" -ge 100
-law "no row of a table is said to be known" contains "$(bpcn score k.mem usual.csv)" "0 known, of 600 it cannot tell"
+law "write tells how far off it was on rows to come" contains "$(bpcn write k.mem usual.csv)" "error on unseen cells: 0."
+law "and so does info" contains "$(bpcn info k.mem)" "trials     error on unseen cells"
+law "alarms are few among rows like those written" test "$(bpcn score k.mem later.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) unusual at the 5 % level$/\1/p')" -le 22 # 10 expected, sigma 3.1
+law "and many among others" test "$(bpcn score k.mem odd.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) unusual at the 5 % level$/\1/p')" -ge 100
+law "no row of a table is said to be known" contains "$(bpcn score k.mem usual.csv)" "600 rows scored"
 law "--alarm is a share" says 2 "--alarm" bpcn score k.mem later.csv --alarm 5
 awk -F, -v OFS=, 'NR > 1 { $(1 + NR % 4) = "" } { print }' later.csv >later.gaps.csv
 bpcn fill k.mem later.gaps.csv -o later.full.csv --spread later.spread.csv -q

@@ -39,7 +39,7 @@ def with_token():
     with Server(make("t.mem"), "--token-file", "token", "--allow-origin", "http://friend.example") as s:
         good = {"Authorization": "Bearer " + token}
         status, a = s.json("GET", "/v1/info")
-        law("without the token 401", is_refused(401, "wants a token", (status, a)), a)
+        law("without the token 401", is_refused(401, "requires a token", (status, a)), a)
         for wrong in (token[:-1], token + "x", "x" + token[1:], ""):
             law("a wrong token is 401: %r" % wrong,
                 s.json("GET", "/v1/info", None, {"Authorization": "Bearer " + wrong})[0] == 401)
@@ -157,7 +157,7 @@ def long_bodies():
 def read_only_and_beyond():
     make("r.mem")
     with Server("r.mem", "--read-only") as s:
-        law("a server that only reads refuses writes", is_refused(403, "only reads", s.json("POST", "/v1/write", {"rows": [TRUTH[0]]})))
+        law("a server that only reads refuses writes", is_refused(403, "read-only", s.json("POST", "/v1/write", {"rows": [TRUTH[0]]})))
         law("and forgetting", s.json("POST", "/v1/forget", {"beta": 0.5})[0] == 403)
         law("and reads", s.json("POST", "/v1/read", {"rows": [TRUTH[0]]})[0] == 200)
         done = bpcn("serve", "r.mem", "--listen", "127.0.0.1:%d" % s.port, check=False)

@@ -69,14 +69,14 @@ def refusals(s):
     no("bytes in the URL that are no UTF-8 are 400", 400, "UTF-8", "names[0]", "POST", "/v1/write?name=%ff", octets(row), OCTETS)
     no("a name with no text in the URL is 400", 400, "63 bytes", "names[0]", "POST", "/v1/write?name", octets(row), OCTETS)
     no("a read takes no names", 400, "written or deleted", "names", "POST", "/v1/read", {"rows": row, "names": ["a"]})
-    no("nor does forgetting", 400, "nothing to do", "names", "POST", "/v1/forget", {"beta": 0.5, "names": ["a"]})
+    no("nor does forgetting", 400, "does not use them", "names", "POST", "/v1/forget", {"beta": 0.5, "names": ["a"]})
     no("names beyond the limit are 413", 413, "at once", "names", "POST", "/v1/delete", {"names": ["a"] * 5000})
     no("a name that is not there is 404", 404, "no row named 'nobody'", None, "POST", "/v1/delete", {"names": ["nobody"]})
     no("where it is one of several, none goes", 404, "no row named 'nobody'", "names[1]", "POST", "/v1/delete",
        {"names": [NAMES[1], "nobody", "nothing"]})
     no("nor where one is given more often than it is there", 404, NAMES[1], "names[2]", "POST", "/v1/delete",
        {"names": [NAMES[1], NAMES[2], NAMES[1]]})
-    no("null is no name to take back", 400, "no name", "names[0]", "POST", "/v1/delete", {"names": [None]})
+    no("null is no name to take back", 400, "not a name", "names[0]", "POST", "/v1/delete", {"names": [None]})
     no("rows and names together are 400", 400, "not by both", "names", "POST", "/v1/delete", {"rows": row, "names": ["a"]})
     no("neither of them is 400", 400, "nor names", "rows", "POST", "/v1/delete", {})
     no("to list is for GET", 405, "GET", None, "POST", "/v1/names", {})
@@ -126,7 +126,7 @@ def short():
     law("names that were acknowledged survive kill -9", bpcn("list", "s.mem").stdout == "x\ny\n")
     with Server("s.mem", "--read-only") as s:
         law("a server that only reads lists them", of(s) == ["x", "y"])
-        law("and takes none back", is_refused(403, "only reads", s.json("POST", "/v1/delete", {"names": ["x"]})))
+        law("and takes none back", is_refused(403, "read-only", s.json("POST", "/v1/delete", {"names": ["x"]})))
 
 
 def none_kept():
