@@ -272,15 +272,15 @@ for p in $(only 0 2); do
     refuses "$p" 4 "damaged" read damaged all.csv
     refuses "$p" 1 "part-00001-of-00004.mem.*No such file" read missing all.csv
     [ "$p" = 0 ] || [ "$form" = long ] || continue
-    refuses "$p" 4 "it is of another shape than the folder's first file" score mixed all.csv
-    refuses "$p" 4 "it holds other shards than its name says" score twice all.csv
+    refuses "$p" 4 "its shape differs from that of the folder's first file" score mixed all.csv
+    refuses "$p" 4 "its shards are not those of its name" score twice all.csv
     refuses "$p" 4 "files of two memories" score two all.csv
     refuses "$p" 3 "not deleted" delete blur.0 new.csv --rows 0:1
 done
 for of in damaged mixed twice two nothing; do
     refuses 0 4 "$of" check "$of"
 done
-refuses 0 1 "blur.0: is a folder; take its files one by one" export blur.0 out.npz
+refuses 0 1 "blur.0: is a folder; give its files one by one" export blur.0 out.npz
 refuses 0 1 "already exists" create blur.0 $shape
 refuses 0 1 "Not a directory" create blur.mem $shape --files 4 --force
 "$bpcn" create other $shape --files 3 --force -q
