@@ -114,7 +114,9 @@
 #define gaussian_posterior bpcn_internal_gaussian_posterior
 #define gaussian_removable bpcn_internal_gaussian_removable
 #define gaussian_work bpcn_internal_gaussian_work
+#define handle_begin bpcn_internal_handle_begin
 #define handle_create bpcn_internal_handle_create
+#define handle_end bpcn_internal_handle_end
 #define header_decode bpcn_internal_header_decode
 #define header_encode bpcn_internal_header_encode
 #define index_age bpcn_internal_index_age
@@ -313,6 +315,8 @@
 #define threads_borrow bpcn_internal_threads_borrow
 #define threads_check bpcn_internal_threads_check
 #define threads_count bpcn_internal_threads_count
+#define threads_enter bpcn_internal_threads_enter
+#define threads_leave bpcn_internal_threads_leave
 #define threads_return bpcn_internal_threads_return
 #define threads_run bpcn_internal_threads_run
 #define threads_share bpcn_internal_threads_share
