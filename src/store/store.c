@@ -206,11 +206,11 @@ struct store {
     bpcn_sync sync;
     int read_only;
     int made;         /* there was no file before */
-    int broken;       /* the file may not be what we think: it is written no more */
+    int broken;       /* the file may differ from what this handle assumes: no more is written */
     int gone;         /* it is no longer at its path */
     pid_t process;    /* that opened it: after a fork the child's copy writes no more */
     int suspect;      /* the last record may have spoilt the state */
-    int everywhere;   /* in any shard */
+    int everywhere;   /* that record may have changed any shard */
     size_t last_rows; /* that it wrote */
     struct places {
         size_t count, shard[BPCN_MAX_VIEWS];

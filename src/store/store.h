@@ -1,7 +1,7 @@
 /*
  * The file that a memory lives in: opening and recovery, the promise that an acknowledged change
- * is durable, and checkpoints. The public functions are in store_api.c; the ones here take the
- * table of file operations, so that tests can let them fail.
+ * is durable, and checkpoints. The public functions are in src/api/files.c; the ones here take the
+ * table of file operations, so that tests can make them fail.
  */
 #ifndef BPCN_STORE_H
 #define BPCN_STORE_H
@@ -15,8 +15,8 @@ struct store;
 
 /* ---- changes: all do nothing for a memory without a file (store = NULL) */
 
-/* Whether the memory may be changed so: asked before work is put into a change. Which minimiser reads is a reader's own
-   affair. */
+/* Whether the memory may be changed: not if it is read-only, opened by another process, gone from its path, or if a sync
+   failed. Called before the work of a change begins. A reader may choose its own minimiser. */
 bpcn_status store_begin(const struct store *store, enum change_kind kind);
 
 /* Puts a change of the contents into the log, before it is made. */
@@ -30,10 +30,10 @@ bpcn_status store_finish(struct store *store, struct contents *contents, bpcn_st
 /* Refuses to set parameters of a memory that lives in a file. */
 bpcn_status store_refuse_set(const struct store *store);
 
-/* Syncs what is not yet durable and lets go of the file. */
+/* Syncs what is not yet durable, seals the file and closes it. In the child of a fork it only closes. */
 bpcn_status store_close(struct store *store);
 
-/* Lets go of a file that was opened for nothing: one that was made for this is removed. */
+/* Closes the file without a sync, and removes it if this handle created it. */
 void store_abandon(struct store *store);
 
 /* ---- files. Structs are complete, in our layout */
