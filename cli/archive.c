@@ -22,9 +22,9 @@ struct packed {
 
 /* The members of an archive being made. */
 struct packing {
-    struct packed *packed; /* [room] */
-    fmt_member *member;    /* [room] */
-    size_t count, room;
+    struct packed *packed; /* [capacity] */
+    fmt_member *member;    /* [capacity] */
+    size_t count, capacity;
 };
 
 static void packing_free(struct packing *p)
@@ -38,9 +38,9 @@ static void packing_free(struct packing *p)
 /* Options, fields and counts, and of every shard its layers, top and weights. */
 static int packing_create(struct packing *p, size_t layers, size_t shards)
 {
-    *p = (struct packing){.room = 20 + shards * (2 * layers + 3)};
-    p->packed = calloc(p->room, sizeof *p->packed);
-    p->member = calloc(p->room, sizeof *p->member);
+    *p = (struct packing){.capacity = 20 + shards * (2 * layers + 3)};
+    p->packed = calloc(p->capacity, sizeof *p->packed);
+    p->member = calloc(p->capacity, sizeof *p->member);
     return p->packed == NULL || p->member == NULL ? -1 : 0;
 }
 
@@ -66,7 +66,7 @@ static void *add_member(struct packing *p, size_t shard, const char *name, int l
             return NULL;
         count *= shape[ndim];
     }
-    if (p->count == p->room)
+    if (p->count == p->capacity)
         return NULL;
     own->data = calloc(count, type == FMT_U8 ? 1 : type == FMT_F32 ? sizeof(float) : sizeof(double));
     if (own->data == NULL)
@@ -204,7 +204,7 @@ static int wrong(const struct unpacking *u, const char *member, const char *why)
     return console_error(u->console, "%s: %s: %s", u->path, member, why);
 }
 
-static int read_member(const struct unpacking *u, const char *name, size_t count, fmt_array *array)
+static int archive_member(const struct unpacking *u, const char *name, size_t count, fmt_array *array)
 {
     if (fmt_npz_read_f64(u->path, name, array) != BPCN_OK)
         return console_error(u->console, "%s", bpcn_error());
@@ -220,7 +220,7 @@ static int read_member(const struct unpacking *u, const char *name, size_t count
 static int read_number(const struct unpacking *u, const char *name, double *value)
 {
     fmt_array a;
-    if (read_member(u, name, 1, &a) != 0)
+    if (archive_member(u, name, 1, &a) != 0)
         return EXIT_FAILED;
     *value = a.data[0];
     fmt_array_free(&a);
@@ -259,7 +259,7 @@ static int read_hidden(const struct unpacking *u, bpcn_options *o)
     o->layers = 0;
     if (!there)
         return 0;
-    if (read_member(u, "hidden", 0, &a) != 0)
+    if (archive_member(u, "hidden", 0, &a) != 0)
         return EXIT_FAILED;
     int failed = a.count > BPCN_MAX_LAYERS;
     for (size_t l = 0; l < a.count && !failed; l++) {
@@ -304,7 +304,7 @@ static int read_scale_options(const struct unpacking *u, bpcn_options *o)
     o->clip = (int)clip;
     if (!there)
         return 0;
-    if (read_member(u, "centre", 0, &centre) != 0)
+    if (archive_member(u, "centre", 0, &centre) != 0)
         return EXIT_FAILED;
     o->scale = centre.count == 1 ? BPCN_SCALE_AUTO : BPCN_SCALE_AUTO_EACH;
     fmt_array_free(&centre);
@@ -317,9 +317,9 @@ static int read_scale(const struct unpacking *u, const bpcn_options *o, bpcn_mem
     size_t pairs = o->scale == BPCN_SCALE_AUTO ? 1 : o->dim;
     if (o->scale == BPCN_SCALE_AS_GIVEN)
         return 0;
-    if (read_member(u, "centre", pairs, &centre) != 0)
+    if (archive_member(u, "centre", pairs, &centre) != 0)
         return EXIT_FAILED;
-    int failed = read_member(u, "scale", pairs, &scale);
+    int failed = archive_member(u, "scale", pairs, &scale);
     if (!failed && bpcn_memory_set_scale(memory, centre.data, scale.data, pairs) != BPCN_OK)
         failed = wrong(u, "scale", bpcn_error());
     fmt_array_free(&centre);
@@ -337,7 +337,7 @@ static int read_options(const struct unpacking *u, bpcn_options *o)
         read_size(u, "precision", BPCN_FLOAT64, &precision) ||
         read_size(u, "particles", BPCN_MAX_PARTICLES, &o->particles) || read_number(u, "sigma_w", &o->sigma_w) ||
         read_number(u, "sigma_x", &o->sigma_x) || read_number(u, "sigma_data", &o->sigma_data) || read_hidden(u, o) ||
-        read_shards(u, o) || read_scale_options(u, o) || read_member(u, "seed", 2, &seed))
+        read_shards(u, o) || read_scale_options(u, o) || archive_member(u, "seed", 2, &seed))
         return EXIT_FAILED;
     o->activation = (bpcn_activation)activation;
     o->precision = (bpcn_precision)precision;
@@ -362,9 +362,9 @@ static int read_layer(const struct unpacking *u, const bpcn_options *o, size_t s
     fmt_array mean, cov;
     member_name(mean_name, shard, "mean", (int)l);
     member_name(cov_name, shard, "cov", (int)l);
-    if (read_member(u, mean_name, n * above * below, &mean) != 0)
+    if (archive_member(u, mean_name, n * above * below, &mean) != 0)
         return EXIT_FAILED;
-    if (read_member(u, cov_name, n * above * above, &cov) != 0) {
+    if (archive_member(u, cov_name, n * above * above, &cov) != 0) {
         fmt_array_free(&mean);
         return EXIT_FAILED;
     }
@@ -389,8 +389,8 @@ static int read_shard(const struct unpacking *u, const bpcn_options *o, size_t s
     member_name(mean_name, shard, "top_mean", -1);
     member_name(variance_name, shard, "top_variance", -1);
     member_name(weights_name, shard, "weights", -1);
-    failed = failed || read_member(u, mean_name, n * width, &mean) || read_member(u, variance_name, n, &variance) ||
-             read_member(u, weights_name, n, &weights);
+    failed = failed || archive_member(u, mean_name, n * width, &mean) ||
+             archive_member(u, variance_name, n, &variance) || archive_member(u, weights_name, n, &weights);
     for (size_t k = 0; k < n && !failed; k++)
         if (bpcn_memory_set_top(memory, shard, k, mean.data + k * width, variance.data[k]) != BPCN_OK)
             failed = console_error(u->console, "%s: %stop of particle %zu: %s", u->path, in_shard(shard, where), k,
@@ -413,7 +413,7 @@ static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_m
     *shards = 1;
     if (o->shards == 1 && o->when_full == BPCN_BLUR)
         return 0;
-    if (read_member(u, "rows", 0, &rows) || read_size(u, "open_shard", BPCN_MAX_SHARDS, &open)) {
+    if (archive_member(u, "rows", 0, &rows) || read_size(u, "open_shard", BPCN_MAX_SHARDS, &open)) {
         fmt_array_free(&rows);
         return EXIT_FAILED;
     }
@@ -435,13 +435,13 @@ static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_m
 }
 
 /* The description of the fields is optional: an archive may come from elsewhere. */
-static void read_fields(const struct unpacking *u, char *fields, size_t room)
+static void read_fields(const struct unpacking *u, char *fields, size_t capacity)
 {
     fmt_array a;
     fields[0] = '\0';
     if (fmt_npz_read_f64(u->path, "fields", &a) != BPCN_OK)
         return;
-    for (size_t i = 0; i < a.count && i + 1 < room; i++) {
+    for (size_t i = 0; i < a.count && i + 1 < capacity; i++) {
         bool text = a.data[i] == '\t' || a.data[i] == '\n' || (a.data[i] >= 32 && a.data[i] < 256);
         fields[i] = text ? (char)(unsigned char)a.data[i] : '?';
         fields[i + 1] = '\0';
@@ -449,7 +449,7 @@ static void read_fields(const struct unpacking *u, char *fields, size_t room)
     fmt_array_free(&a);
 }
 
-int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t room)
+int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t capacity)
 {
     struct unpacking u = {console, path};
     bpcn_options o;
@@ -463,7 +463,7 @@ int archive_load(const struct console *console, const char *path, bpcn_memory **
     for (size_t k = 0; !failed && k < shards; k++)
         failed = read_shard(&u, &o, k, *memory);
     if (!failed)
-        read_fields(&u, fields, room);
+        read_fields(&u, fields, capacity);
     if (failed) {
         bpcn_memory_free(*memory);
         *memory = NULL;

@@ -20,7 +20,7 @@
 /* 0, or an exit status after a message. */
 int archive_save(const struct console *console, const char *path, const bpcn_memory *memory, const char *fields);
 
-/* The memory, and in fields [room] the text that was saved with it ("" when none). */
-int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t room);
+/* The memory, and in fields [capacity] the text that was saved with it ("" when none). */
+int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t capacity);
 
 #endif

@@ -50,7 +50,7 @@ static void parse_hidden(struct args *a, bpcn_options *o)
     }
 }
 
-static void parse_shape(struct args *a, int c, struct plan *plan)
+static void parse_row_shape(struct args *a, int c, struct plan *plan)
 {
     fmt_schema_free(&plan->fields);
     int failed = c == OPT_IMAGE ? fields_parse_shape("image", optarg, &plan->fields)
@@ -121,7 +121,7 @@ static void parse_option(struct args *a, int c, struct plan *plan)
         break;
     default:
         if (!table_schema_option(a, c, &plan->like))
-            parse_shape(a, c, plan);
+            parse_row_shape(a, c, plan);
     }
 }
 
@@ -227,7 +227,7 @@ static void warn(const struct console *console, const bpcn_options *o)
                      o->shard_rows);
 }
 
-static void tell_shards(const struct console *console, const struct memory_head *h)
+static void print_created_shards(const struct console *console, const struct memory_head *h)
 {
     static const char *const then[] = {"more rows blur", "then the oldest shard is emptied", "then no more"};
     const bpcn_options *o = &h->options;
@@ -246,7 +246,7 @@ static void tell_shards(const struct console *console, const struct memory_head 
 }
 
 /* The file's bound, and whether the disk has that. */
-static void tell_disk(const struct console *console, const char *path, const struct memory_head *h)
+static void print_disk(const struct console *console, const char *path, const struct memory_head *h)
 {
     struct statvfs disk;
     console_print(console, "file: %s now, at most %s with its log; folding the log needs %s of disk",
@@ -261,7 +261,7 @@ static void tell_disk(const struct console *console, const char *path, const str
                      there < h->file_bytes ? ", but not before the disk has space for a second file of this size" : "");
 }
 
-static void tell(const struct args *a, const char *path, const struct table_schema *like)
+static void print_created(const struct args *a, const char *path, const struct table_schema *like)
 {
     struct memory_head head;
     char fields[FIELDS_TEXT_MOST];
@@ -285,13 +285,13 @@ static void tell(const struct args *a, const char *path, const struct table_sche
             table_schema_print(&a->console, like);
         puts("}");
     } else if (o->shards > 1) {
-        tell_shards(&a->console, &head);
+        print_created_shards(&a->console, &head);
     } else {
         console_print(&a->console, "%zu hidden layer%s, %s in memory, however much is written\n", o->layers,
                       o->layers == 1 ? "" : "s", console_bytes(head.stats.bytes));
     }
     if (head.file_most > 0)
-        tell_disk(&a->console, path, &head);
+        print_disk(&a->console, path, &head);
     memory_head_free(&head);
 }
 
@@ -364,7 +364,7 @@ int cmd_create(int argc, char **argv)
     if (status == 0 && a.status < 0)
         status = create(&a, &plan, args_rest(&a)[0]);
     if (status == 0 && a.status < 0)
-        tell(&a, args_rest(&a)[0], &plan.like);
+        print_created(&a, args_rest(&a)[0], &plan.like);
     plan_free(&plan);
     return console_flush(&a.console, status);
 }

@@ -15,7 +15,7 @@ struct tally {
 };
 
 /* One row; a refusal is said and counted, anything else ends the command. */
-static int delete_row(struct memory_file *file, const struct batch *batch, size_t row, struct tally *tally)
+static int delete_input_row(struct memory_file *file, const struct batch *batch, size_t row, struct tally *tally)
 {
     char name[4096];
     const struct console *console = file->console;
@@ -50,7 +50,7 @@ static int delete_batch(struct memory_file *file, const struct batch *batch, str
         if (interrupted())
             return EXIT_INTERRUPTED;
         progress_update(p, tally->deleted + tally->refused, 0);
-        int status = delete_row(file, batch, i, tally);
+        int status = delete_input_row(file, batch, i, tally);
         if (status != 0)
             return status;
     }

@@ -24,7 +24,7 @@ static void json_shards(const struct memory_head *h)
            h->stats.open_shard, h->options.shard_rows, option_word(OPT_WHEN_FULL, h->options.when_full));
 }
 
-static void tell_json(const char *path, const struct memory_head *h, const char *fields)
+static void print_info_json(const char *path, const struct memory_head *h, const char *fields)
 {
     const bpcn_options *o = &h->options;
     fputs("{\"file\":", stdout);
@@ -60,7 +60,7 @@ static void tell_json(const char *path, const struct memory_head *h, const char 
     puts("}");
 }
 
-static void tell_network(const struct console *console, const bpcn_options *o)
+static void print_network(const struct console *console, const bpcn_options *o)
 {
     console_print(console, "network    ");
     for (size_t l = 0; l < o->layers; l++)
@@ -90,13 +90,13 @@ static void draw_blocks(const struct console *console, const struct memory_head 
 {
     static const char *const blocks[] = {"▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     for (size_t first = 0; first < h->options.shards; first += each) {
-        double rows = 0, room = 0;
+        double rows = 0, capacity = 0;
         for (size_t k = first; k < first + each && k < h->options.shards; k++) {
             rows += k < h->stats.shards ? (double)h->rows[k] : 0;
-            room += (double)h->options.shard_rows;
+            capacity += (double)h->options.shard_rows;
         }
         console_print(console, "%s",
-                      first >= h->stats.shards ? "░" : blocks[rows >= room ? 8 : (size_t)(8 * rows / room)]);
+                      first >= h->stats.shards ? "░" : blocks[rows >= capacity ? 8 : (size_t)(8 * rows / capacity)]);
     }
 }
 
@@ -110,7 +110,7 @@ static void draw_numbers(const struct console *console, const struct memory_head
     }
 }
 
-static void tell_trials(const struct console *console, const struct memory_note *r)
+static void print_trials(const struct console *console, const struct memory_note *r)
 {
     char text[160];
     trials_describe(&r->trials, text, sizeof text);
@@ -118,7 +118,7 @@ static void tell_trials(const struct console *console, const struct memory_note 
         console_print(console, "trials     %s\n", text);
 }
 
-static void tell_shards(const struct console *console, const struct memory_head *h)
+static void print_info_shards(const struct console *console, const struct memory_head *h)
 {
     const bpcn_options *o = &h->options;
     size_t each = (o->shards + GROUPS_MOST - 1) / GROUPS_MOST;
@@ -144,7 +144,7 @@ static void tell_shards(const struct console *console, const struct memory_head 
                   h->rows[h->stats.open_shard], o->shard_rows);
 }
 
-static void tell_scale(const struct console *console, const struct memory_head *h)
+static void print_scale(const struct console *console, const struct memory_head *h)
 {
     if (h->pairs == 0)
         return;
@@ -156,14 +156,14 @@ static void tell_scale(const struct console *console, const struct memory_head *
     console_print(console, "%s; sigma_x is in units of it\n", h->settled ? "" : ", from the first rows so far");
 }
 
-static void tell(const struct console *console, const char *path, const struct memory_head *h, const char *fields)
+static void print_info(const struct console *console, const char *path, const struct memory_head *h, const char *fields)
 {
     const struct memory_note *r = &h->note;
     char advice[ADVICE_MOST];
     console_print(console, "memory     %s\nrows       %s (%zu entries)\n", path, fields, h->options.dim);
-    tell_network(console, &h->options);
-    tell_scale(console, h);
-    tell_shards(console, h);
+    print_network(console, &h->options);
+    print_scale(console, h);
+    print_info_shards(console, h);
     console_print(console, "history    %" PRIu64 " rows written, %" PRIu64 " deleted, forgot %" PRIu64 " times\n",
                   h->stats.writes, h->stats.deletes, h->stats.forgets);
     if (h->files > 0)
@@ -177,7 +177,7 @@ static void tell(const struct console *console, const char *path, const struct m
                       "at most    %s on disk with its log; folding the log needs %s (bpcn compact folds it now)\n",
                       console_bytes(h->file_most), console_bytes(h->disk_most));
     if (h->options.views > 0)
-        tell_trials(console, r);
+        print_trials(console, r);
     else if (r->fullness < 0)
         console_print(console, "fullness   0 %%\n");
     else
@@ -233,9 +233,9 @@ int cmd_info(int argc, char **argv)
     }
     fmt_schema_describe(&head.note.fields, fields, sizeof fields);
     if (a.console.json)
-        tell_json(path, &head, fields);
+        print_info_json(path, &head, fields);
     else
-        tell(&a.console, path, &head, fields);
+        print_info(&a.console, path, &head, fields);
     memory_head_free(&head);
     return console_flush(&a.console, EXIT_DONE);
 }
@@ -285,7 +285,7 @@ int cmd_list(int argc, char **argv)
 
 /* ---- bpcn sample: what the memory imagines. */
 
-static int run(struct memory_file *file, struct output *out, size_t n, uint64_t draw)
+static int sample_rows(struct memory_file *file, struct output *out, size_t n, uint64_t draw)
 {
     float *x = malloc(n * file->note.fields.dim * sizeof *x);
     if (x == NULL)
@@ -321,7 +321,7 @@ int cmd_sample(int argc, char **argv)
     if (status != 0)
         return status;
     struct output *out = output_open(&a.console, &file.note.fields, &options);
-    status = out ? run(&file, out, n, draw) : EXIT_USAGE;
+    status = out ? sample_rows(&file, out, n, draw) : EXIT_USAGE;
     output_close(out);
     memory_file_close(&file);
     return console_flush(&a.console, status);

@@ -209,7 +209,7 @@ static bool alarming(const struct reading *r, const struct row_view *v)
     return v->typicality >= 0 && v->typicality <= r->alarm;
 }
 
-static void tell_json(const struct reading *r, const struct row_view *v, double error)
+static void print_row_json(const struct reading *r, const struct row_view *v, double error)
 {
     bool refused = !r->score && v->answer == NULL;
     fputs("{\"input\":", stdout);
@@ -240,7 +240,7 @@ static void tell_json(const struct reading *r, const struct row_view *v, double 
     puts("}");
 }
 
-static void tell_fields(const struct reading *r, const struct row_view *v)
+static void print_fields(const struct reading *r, const struct row_view *v)
 {
     const fmt_schema *fields = &r->file.note.fields;
     fmt_style plain = {.separator = ' ', .decimal = '.'};
@@ -257,13 +257,13 @@ static void tell_fields(const struct reading *r, const struct row_view *v)
     }
 }
 
-static void tell_row(const struct reading *r, const struct row_view *v, double error)
+static void print_row(const struct reading *r, const struct row_view *v, double error)
 {
     const struct console *console = r->file.console;
     bpcn_verdict verdict = v->info->verdict;
     char name[4096];
     if (console->json) {
-        tell_json(r, v, error);
+        print_row_json(r, v, error);
         return;
     }
     if (r->out_options.path != NULL || r->scores != NULL)
@@ -278,7 +278,7 @@ static void tell_row(const struct reading *r, const struct row_view *v, double e
     if (alarming(r, v))
         console_print(console, "  %salarm%s", console_colour(console, COLOUR_BAD),
                       console_colour(console, COLOUR_PLAIN));
-    tell_fields(r, v);
+    print_fields(r, v);
     if (error >= 0)
         console_print(console, "  error %.5f", error);
     if (v->name[0] != '\0')
@@ -338,7 +338,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
         }
         if (v.answer != NULL)
             memory_file_name(&r->file, &info[i], v.name);
-        tell_row(r, &v, error);
+        print_row(r, &v, error);
     }
 }
 
@@ -379,8 +379,8 @@ static int learn(struct reading *r, const struct batch *part, const struct query
     return console_error(r->file.console, "%s row %zu: %s", part->name, part->first, bpcn_error());
 }
 
-static int read_rows(struct reading *r, const struct input *input, const struct batch *batch, const struct query *query,
-                     size_t most, float *answers)
+static int answer_rows(struct reading *r, const struct input *input, const struct batch *batch,
+                       const struct query *query, size_t most, float *answers)
 {
     size_t dim = r->file.note.fields.dim;
     bpcn_read_info info[RECALL_MOST];
@@ -428,14 +428,14 @@ static size_t rows_at_once(const struct reading *r, const struct batch *batch)
     return batch->rows < most ? batch->rows : most;
 }
 
-static int read_batch(struct reading *r, const struct input *input, const struct batch *batch)
+static int answer_batch(struct reading *r, const struct input *input, const struct batch *batch)
 {
     struct query query;
     size_t most = rows_at_once(r, batch);
     if (query_make(r->maker, batch, &query) != 0)
         return EXIT_FAILED;
     float *answers = r->score ? NULL : malloc(most * r->file.note.fields.dim * sizeof *answers);
-    int status = answers || r->score ? read_rows(r, input, batch, &query, most, answers)
+    int status = answers || r->score ? answer_rows(r, input, batch, &query, most, answers)
                                      : console_error(r->file.console, "out of memory");
     free(answers);
     query_free(&query);
@@ -482,7 +482,7 @@ static void hint_at_noise(const struct reading *r)
                      r->noise / (double)r->doubtful / scale);
 }
 
-static void tell_interruption(const struct reading *r)
+static void print_interruption(const struct reading *r)
 {
     const char *lost = output_waits(r->out) ? r->out_options.path : NULL;
     lost = lost != NULL && strcmp(lost, "-") == 0 ? NULL : lost;
@@ -500,13 +500,13 @@ static void tell_interruption(const struct reading *r)
                         : "");
 }
 
-static int run(struct reading *r, struct input *input)
+static int read_inputs(struct reading *r, struct input *input)
 {
     struct batch batch;
     int status = 0, got = 0;
     progress_begin(&r->progress, r->file.console, r->score ? "scoring" : "reading", "rows");
     while (status == 0 && (got = input_next(input, &batch)) > 0) {
-        status = read_batch(r, input, &batch);
+        status = answer_batch(r, input, &batch);
         batch_free(&batch);
         if (input_pauses(input)) {
             fflush(stdout);
@@ -517,7 +517,7 @@ static int run(struct reading *r, struct input *input)
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
     if (status == EXIT_INTERRUPTED)
-        tell_interruption(r);
+        print_interruption(r);
     status = status ? status : output_finish(r->out);
     int kept = scores_close(r->scores, status == 0 || status == EXIT_INTERRUPTED); /* rows that were scored stay */
     int saved = r->written > 0 ? memory_file_commit(&r->file) : 0;
@@ -537,7 +537,7 @@ static int run(struct reading *r, struct input *input)
     return r->refused > 0 ? EXIT_REFUSED : skipped ? skipped : bad;
 }
 
-static int open_and_run(struct args *a, struct reading *r)
+static int open_and_read(struct args *a, struct reading *r)
 {
     struct input *input = NULL;
     bpcn_stats stats = {.size = sizeof stats};
@@ -557,7 +557,7 @@ static int open_and_run(struct args *a, struct reading *r)
     if (r->out != NULL && (r->scores != NULL || r->scores_path == NULL))
         input = input_open(&a->console, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
     if (r->maker != NULL)
-        status = input ? run(r, input) : r->out == NULL ? EXIT_USAGE : EXIT_FAILED;
+        status = input ? read_inputs(r, input) : r->out == NULL ? EXIT_USAGE : EXIT_FAILED;
     input_close(input);
     output_close(r->out);
     query_close(r->maker);
@@ -586,7 +586,7 @@ static int read_or_score(int argc, char **argv, bool score)
     if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
-    int status = open_and_run(&a, &r);
+    int status = open_and_read(&a, &r);
     return console_flush(&a.console, status);
 }
 

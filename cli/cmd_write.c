@@ -144,7 +144,7 @@ static const unsigned char *known_of(const struct batch *batch, size_t first, si
 
 static const char full_hint[] = " (create a memory with a larger --capacity, or with --when-full recycle or blur)";
 
-static void tell_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
+static void print_written_row(struct writing *w, const struct batch *batch, size_t row, const bpcn_write_row *became)
 {
     double familiarity = became->familiarity;
     bpcn_verdict verdict = became->verdict;
@@ -170,7 +170,7 @@ static void tell_row(struct writing *w, const struct batch *batch, size_t row, c
 }
 
 /* count rows from `first` on, at most MOST. */
-static int write_rows(struct writing *w, const struct batch *batch, size_t first, size_t count)
+static int learn_rows(struct writing *w, const struct batch *batch, size_t first, size_t count)
 {
     bpcn_write_row became[MOST];
     size_t written = 0;
@@ -181,7 +181,7 @@ static int write_rows(struct writing *w, const struct batch *batch, size_t first
             trials_write(&w->file, batch->x + first * w->options.dim, known_of(batch, first, count, w->options.dim),
                          count, batch->names ? batch->names + first * NAME_ROOM : NULL, became, &written);
     for (size_t i = 0; i < written; i++)
-        tell_row(w, batch, first + i, &became[i]);
+        print_written_row(w, batch, first + i, &became[i]);
     if (status == BPCN_OK)
         return 0;
     progress_clear(&w->progress);
@@ -219,7 +219,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
             status = look_ahead(w, batch, i);
         int known = count > 0 && status == 0 ? passes_over(w, batch, i) : 0;
         if (count > 0 && status == 0)
-            status = known < 0 ? EXIT_FAILED : known ? 0 : write_rows(w, batch, i, count);
+            status = known < 0 ? EXIT_FAILED : known ? 0 : learn_rows(w, batch, i, count);
         status = status ? status : memory_file_breathe(&w->file);
         if (status != 0)
             return status;
@@ -227,14 +227,14 @@ static int write_batch(struct writing *w, const struct input *input, const struc
     return 0;
 }
 
-static void tell_empty(const struct writing *w)
+static void print_empty(const struct writing *w)
 {
     if (w->empty > 0)
         console_warn(w->file.console, "%zu row%s no known entries and %s skipped", w->empty,
                      w->empty == 1 ? " has" : "s have", w->empty == 1 ? "was" : "were");
 }
 
-static void tell(const struct writing *w, double rate)
+static void print_written(const struct writing *w, double rate)
 {
     const struct console *console = w->file.console;
     const struct memory_note *r = &w->file.note;
@@ -253,7 +253,7 @@ static void tell(const struct writing *w, double rate)
         char trials[160];
         trials_describe(&r->trials, trials, sizeof trials);
         console_print(console, "%s%s\n", trials[0] ? "; " : "", trials);
-        tell_empty(w);
+        print_empty(w);
         return;
     }
     console_print(console, ", %zu new", w->verdicts[BPCN_NEW]);
@@ -269,11 +269,11 @@ static void tell(const struct writing *w, double rate)
         console_note(console, "%s: %s", w->file.path, advice);
     else if (advised)
         console_warn(console, "%s: %s", w->file.path, advice);
-    tell_empty(w);
+    print_empty(w);
 }
 
 /* Whatever happened, the rows that were written stay, and their number is said. */
-static int finish(struct writing *w, int status)
+static int finish_write(struct writing *w, int status)
 {
     double rate = progress_rate(&w->progress);
     const char *stopped = status == EXIT_INTERRUPTED ? interruption() : "";
@@ -288,7 +288,7 @@ static int finish(struct writing *w, int status)
     if (saved != 0)
         return saved;
     if (status == 0)
-        tell(w, rate);
+        print_written(w, rate);
     else if (w->written == 0)
         console_error(w->file.console, "%s: %s%snothing was written", w->file.path, stopped, stopped[0] ? "; " : "");
     else
@@ -297,7 +297,7 @@ static int finish(struct writing *w, int status)
     return status;
 }
 
-static int run(struct writing *w, struct input *input)
+static int write_inputs(struct writing *w, struct input *input)
 {
     struct batch batch;
     int status = 0, got = 0;
@@ -312,7 +312,7 @@ static int run(struct writing *w, struct input *input)
     progress_clear(&w->progress);
     if (got < 0)
         status = interrupted() ? EXIT_INTERRUPTED : EXIT_FAILED;
-    status = finish(w, status);
+    status = finish_write(w, status);
     int skipped = input_tell_skipped(input);
     int bad = status ? 0 : table_tell_bad(w->file.console, input_bad_rows(input), "not written");
     return status ? status : skipped ? skipped : bad;
@@ -336,8 +336,8 @@ struct forget_option {
     double beta;
 };
 
-static int open_and_run(struct args *a, const struct input_options *options, const struct forget_option *forget,
-                        bool skip_known)
+static int open_and_write(struct args *a, const struct input_options *options, const struct forget_option *forget,
+                          bool skip_known)
 {
     struct writing w = {.skip_known = skip_known};
     int status = memory_file_open(&a->console, args_rest(a)[0], TO_CHANGE, &w.file);
@@ -357,7 +357,7 @@ static int open_and_run(struct args *a, const struct input_options *options, con
     struct input *input = NULL;
     if (a->status < 0 && probes_begin(&w.probes, &w.options, forget->given) == 0)
         input = input_open(&a->console, &w.file.note.fields, options, args_rest(a) + 1, args_count(a) - 1);
-    status = input ? run(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
+    status = input ? write_inputs(&w, input) : a->status >= 0 ? a->status : EXIT_FAILED;
     input_close(input);
     probes_free(&w.probes);
     memory_file_close(&w.file);
@@ -385,6 +385,6 @@ int cmd_write(int argc, char **argv)
     if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
-    int status = open_and_run(&a, &options, &forget, skip_known);
+    int status = open_and_write(&a, &options, &forget, skip_known);
     return console_flush(&a.console, status);
 }

@@ -166,7 +166,7 @@ static size_t character(const unsigned char *p)
 
 void name_of_text(const char *text, size_t size, char out[NAME_ROOM])
 {
-    unsigned char end[NAME_ROOM] = {0}; /* of the text, as much as there is room for */
+    unsigned char end[NAME_ROOM] = {0}; /* of the text, cut to what fits */
     size_t most = size > BPCN_MAX_NAME ? BPCN_MAX_NAME - 3 : size, at = 0, used = size > most ? 3 : 0;
     memcpy(end, text + (size - most), most);
     memset(out, 0, NAME_ROOM);

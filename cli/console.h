@@ -43,7 +43,7 @@ int console_error(const struct console *console, const char *format, ...) CONSOL
 /* The same, returning EXIT_USAGE and naming the help page. */
 int console_usage(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
-/* A remark on standard error, unless quiet. */
+/* A note on standard error, unless quiet. */
 void console_note(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
 /* The same also when quiet: something was lost, or will be. */

@@ -8,7 +8,7 @@
 /* Below half, probes that do not come back say more about the rows than about the memory. */
 static const double nearly_full = 0.9, half_full = 0.5;
 
-/* Between these all rows come back where there is room for them; well beyond, few or none (docs/CHOOSING.md). */
+/* Between these all rows come back while they fit; well beyond, few or none (docs/CHOOSING.md). */
 static const double scale_least = 0.05, scale_most = 5;
 
 enum colour verdict_colour(bpcn_verdict verdict)
@@ -215,20 +215,20 @@ bool fullness_recalls(const struct memory_note *r)
     return r->probes == 0 || (double)r->recalled >= 0.9 * (double)r->probes;
 }
 
-bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *out, size_t room)
+bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *out, size_t capacity)
 {
     bool recalls = fullness_recalls(r);
     bool odd = r->scale > 0 && (r->scale < scale_least || r->scale > scale_most);
     if (o->views > 0) /* it is not meant to tell rows apart */
         return false;
     if (!recalls && odd) {
-        snprintf(out, room,
+        snprintf(out, capacity,
                  "it does not recall what was written, probably because its values are about %.2g and should be about "
                  "1: scale them (bpcn create --like TABLE.csv does)",
                  r->scale);
         return true;
     }
     const char *advice = advice_of(o, !recalls && r->fullness >= half_full, r->fullness >= nearly_full);
-    snprintf(out, room, "%s", advice ? advice : "");
+    snprintf(out, capacity, "%s", advice ? advice : "");
     return advice != NULL;
 }

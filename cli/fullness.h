@@ -29,7 +29,7 @@ int probes_begin(struct probes *probes, const bpcn_options *options, bool auto_f
 void probes_add(struct probes *probes, const float *row);
 void probes_free(struct probes *probes);
 
-/* Measures fullness and recall of the probes and remembers both in the file's remark. */
+/* Measures fullness and recall of the probes and remembers both in the file's note. */
 int measure_fullness(struct memory_file *file, const struct probes *probes);
 
 /* Whether nine in ten of the probes come back. */
@@ -37,6 +37,6 @@ bool fullness_recalls(const struct memory_note *note);
 
 /* A sentence on what to do when it is nearly full or does not recall what was written; false: nothing. */
 enum { ADVICE_MOST = 300 };
-bool fullness_advice(const bpcn_options *options, const struct memory_note *note, char *out, size_t room);
+bool fullness_advice(const bpcn_options *options, const struct memory_note *note, char *out, size_t capacity);
 
 #endif

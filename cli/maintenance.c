@@ -56,7 +56,7 @@ static int check_file(const struct console *console, const char *path, bpcn_file
     return 0;
 }
 
-int upkeep_check(const struct console *console, const char *path)
+int maintenance_check(const struct console *console, const char *path)
 {
     bpcn_file_info total = {.size = sizeof total, .sealed = 1};
     int failed = each_file(console, path, check_file, &total);
@@ -80,7 +80,7 @@ int upkeep_check(const struct console *console, const char *path)
 
 /* ---- recover */
 
-static void tell_loss(void *user, const char *what)
+static void print_loss(void *user, const char *what)
 {
     console_warn(user, "%s", what);
 }
@@ -133,11 +133,10 @@ static bpcn_status recover_folder(const char *from, const char *to, bpcn_recover
     return status == BPCN_OK ? folder_unite(to) : status;
 }
 
-int upkeep_recover(struct console *console, const char *from, const char *to)
+int maintenance_recover(struct console *console, const char *from, const char *to)
 {
-    bpcn_recovery r = {.size = sizeof r, .tell = tell_loss, .user = console};
-    bpcn_status status =
-        memory_file_is_folder(from) ? recover_folder(from, to, &r) : bpcn_file_recover(from, to, &r);
+    bpcn_recovery r = {.size = sizeof r, .tell = print_loss, .user = console};
+    bpcn_status status = memory_file_is_folder(from) ? recover_folder(from, to, &r) : bpcn_file_recover(from, to, &r);
     if (status != BPCN_OK) {
         console_error(console, "%s: %s", from, bpcn_error());
         return status == BPCN_FORMAT || status == BPCN_NEWER || status == BPCN_CORRUPT ? EXIT_DAMAGED : EXIT_FAILED;
@@ -223,7 +222,7 @@ static int fold_to(const struct console *console, const char *path, const char *
     return status == BPCN_OK ? failed : memory_file_refuse(console, to, status);
 }
 
-int upkeep_compact(const struct console *console, const char *path, const char *to)
+int maintenance_compact(const struct console *console, const char *path, const char *to)
 {
     bpcn_file_info total = {.size = sizeof total};
     if (to != NULL && memory_file_is_folder(path))
@@ -253,7 +252,7 @@ int cmd_check(int argc, char **argv)
         ;
     if (!args_expect(&a, 1, 1))
         return a.status;
-    int status = upkeep_check(&a.console, args_rest(&a)[0]);
+    int status = maintenance_check(&a.console, args_rest(&a)[0]);
     return console_flush(&a.console, status);
 }
 
@@ -268,7 +267,7 @@ int cmd_compact(int argc, char **argv)
     if (!args_expect(&a, 1, 2))
         return a.status;
     char **rest = args_rest(&a);
-    int status = upkeep_compact(&a.console, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
+    int status = maintenance_compact(&a.console, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
     return console_flush(&a.console, status);
 }
 
@@ -282,6 +281,6 @@ int cmd_recover(int argc, char **argv)
         ;
     if (!args_expect(&a, 2, 2))
         return a.status;
-    int status = upkeep_recover(&a.console, args_rest(&a)[0], args_rest(&a)[1]);
+    int status = maintenance_recover(&a.console, args_rest(&a)[0], args_rest(&a)[1]);
     return console_flush(&a.console, status);
 }

@@ -6,12 +6,12 @@
 
 /* Verifies everything, printing what is wrong and where: EXIT_DAMAGED when something is, EXIT_REFUSED when a crash left
    something that was never finished. A file, or a folder of files. */
-int upkeep_check(const struct console *console, const char *path);
+int maintenance_check(const struct console *console, const char *path);
 
 /* Saves what is intact of a damaged file to a new one; EXIT_REFUSED when something is lost. */
-int upkeep_recover(struct console *console, const char *from, const char *to);
+int maintenance_recover(struct console *console, const char *from, const char *to);
 
 /* Folds the log of a file or of all files of a folder, in its place or (to not NULL) to a new file. */
-int upkeep_compact(const struct console *console, const char *path, const char *to);
+int maintenance_compact(const struct console *console, const char *path, const char *to);
 
 #endif

@@ -39,33 +39,33 @@ int memory_file_error(const struct memory_file *file, bpcn_status status)
 
 /* ---- the note */
 
-int note_format(const struct memory_note *r, char *out, size_t room)
+int note_format(const struct memory_note *r, char *out, size_t capacity)
 {
     char *schema = fmt_schema_format(&r->fields);
     int used = -1, tried = 0;
     if (schema != NULL && r->trials.entries > 0) {
-        tried = snprintf(out, room, "tried=%" PRIu64 "\nerrors=%.9g\nspreads=%.9g\nplain=%.9g\n", r->trials.entries,
+        tried = snprintf(out, capacity, "tried=%" PRIu64 "\nerrors=%.9g\nspreads=%.9g\nplain=%.9g\n", r->trials.entries,
                          r->trials.errors, r->trials.spreads, r->trials.plain);
         out += tried;
-        room -= (size_t)tried;
+        capacity -= (size_t)tried;
     }
     if (schema != NULL && r->fullness >= 0)
-        used = snprintf(out, room, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nscale=%.3g\nmeasured=%" PRIu64 "\n%s",
+        used = snprintf(out, capacity, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nscale=%.3g\nmeasured=%" PRIu64 "\n%s",
                         r->fullness, r->probes, r->recalled, r->scale, r->measured, schema);
     else if (schema != NULL)
-        used = snprintf(out, room, "%s", schema);
+        used = snprintf(out, capacity, "%s", schema);
     free(schema);
-    return used < 0 || (size_t)used >= room ? -1 : 0;
+    return used < 0 || (size_t)used >= capacity ? -1 : 0;
 }
 
 /* The value of a key, up to the end of its line; false when there is none. Names of columns have no =. */
-static bool find_value(const char *text, const char *key, char *out, size_t room)
+static bool find_value(const char *text, const char *key, char *out, size_t capacity)
 {
     size_t length = strlen(key);
     for (const char *line = text; line != NULL && *line != '\0';) {
         if (strncmp(line, key, length) == 0 && line[length] == '=') {
             const char *value = line + length + 1;
-            snprintf(out, room, "%.*s", (int)strcspn(value, "\n"), value);
+            snprintf(out, capacity, "%.*s", (int)strcspn(value, "\n"), value);
             return true;
         }
         line = strchr(line, '\n');
@@ -195,24 +195,24 @@ int memory_file_create(const struct console *console, const char *path, const bp
 
 void memory_file_tell_dropped(const struct console *console, const char *path, uint64_t bytes, uint64_t rows)
 {
-    static bool told;
-    if (bytes > 0 && !told)
+    static bool noted;
+    if (bytes > 0 && !noted)
         console_warn(console,
                      "%s: a crash, or an active writer, left %llu unfinished bytes at the end; they are dropped, with "
                      "at most %llu row%s, none of them acknowledged",
                      path, (unsigned long long)bytes, (unsigned long long)rows, rows == 1 ? "" : "s");
-    told |= bytes > 0;
+    noted |= bytes > 0;
 }
 
 void memory_file_tell_seal(const struct console *console, const char *path, uint64_t torn)
 {
-    static bool told;
-    if (torn > 0 && !told)
+    static bool noted;
+    if (torn > 0 && !noted)
         console_note(console,
                      "%s: one of its two seals is damaged, or a crash tore it; nothing is missing, and the next write "
                      "repairs it",
                      path);
-    told |= torn > 0;
+    noted |= torn > 0;
 }
 
 /* Opens the file itself, or its parts; says what a crash left, and reads the note. */
@@ -359,7 +359,7 @@ bpcn_status memory_file_read(const struct memory_file *file, const float *query,
 {
     if (file->folder == NULL && out != NULL)
         return bpcn_memory_read(file->memory, query, known, n, options, out, info);
-    if (file->folder == NULL) { /* the library wants room for answers, also where info alone is asked for */
+    if (file->folder == NULL) { /* the library needs a buffer for answers even if only info is wanted */
         float *unused = malloc(n * file->options.dim * sizeof *unused + 1);
         bpcn_status read = unused != NULL ? bpcn_memory_read(file->memory, query, known, n, options, unused, info)
                                           : bpcn_fail(BPCN_NO_MEMORY, "out of memory");

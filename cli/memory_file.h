@@ -22,7 +22,7 @@ enum { NOTE_MOST = BPCN_MAX_NOTE };
 
 /* Text of a note and back; -1 when it does not fit or makes no sense. A text without a schema means one vector of dim
    entries. Free the schema of what was parsed. */
-int note_format(const struct memory_note *note, char *out, size_t room);
+int note_format(const struct memory_note *note, char *out, size_t capacity);
 int note_parse(const char *text, size_t dim, struct memory_note *note);
 
 /* What a command wants with the file. */
@@ -119,12 +119,12 @@ struct memory_head {
     bpcn_stats stats;
     struct memory_note note;
     uint64_t file_bytes;
-    uint64_t file_most; /* that it never exceeds, */
-    uint64_t disk_most; /* and what it takes of the disk while its log is folded */
-    uint64_t *rows;     /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
-    size_t files;       /* of the folder; 0: it is a file */
-    size_t pairs;       /* of centre and scale of the data: 0, 1 or one for each entry */
-    int settled;        /* they will not change any more */
+    uint64_t file_most;   /* that it never exceeds, */
+    uint64_t disk_most;   /* and what it takes of the disk while its log is folded */
+    uint64_t *rows;       /* [options.shards], of which stats.shards have begun: in each; NULL from the header alone */
+    size_t files;         /* of the folder; 0: it is a file */
+    size_t pairs;         /* of centre and scale of the data: 0, 1 or one for each entry */
+    int settled;          /* they will not change any more */
     double centre, scale; /* the first */
 };
 void memory_head_free(struct memory_head *head);

@@ -40,7 +40,7 @@ struct output {
     const fmt_column *only; /* NULL: whole rows */
     enum form form;
     fmt_kind kind;
-    size_t rows, room;
+    size_t rows, capacity;
     bool truth;                        /* of every row so far */
     bool query;                        /* there are queries */
     float *answers, *queries, *truths; /* [rows x dim] */
@@ -64,7 +64,7 @@ static int kind_of_suffix(const char *path)
     return FMT_ANY;
 }
 
-static bool is_picture_kind(fmt_kind kind)
+static bool names_picture(fmt_kind kind)
 {
     return kind == FMT_PNG || kind == FMT_JPEG || kind == FMT_PNM;
 }
@@ -85,7 +85,7 @@ static int choose_form(struct output *out)
         return console_usage(out->console, "-o -: standard output takes raw or csv (--output-format)");
     }
     bool folder = path[0] != '\0' && (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)));
-    out->form = folder ? FORM_FOLDER : is_picture_kind(out->kind) ? FORM_PICTURE : FORM_ARRAY;
+    out->form = folder ? FORM_FOLDER : names_picture(out->kind) ? FORM_PICTURE : FORM_ARRAY;
     if (folder && mkdir(path, 0777) != 0 && errno != EEXIST)
         return console_error(out->console, "%s: cannot make the folder: %s", path, strerror(errno));
     if (!folder && (out->kind == FMT_ANY || out->kind == FMT_IDX || out->kind == FMT_CIFAR))
@@ -95,7 +95,7 @@ static int choose_form(struct output *out)
     return 0;
 }
 
-static int choose_field(struct output *out)
+static int output_field(struct output *out)
 {
     const char *name = out->options.only;
     bool pictures = out->form == FORM_PICTURE || out->form == FORM_FOLDER;
@@ -120,7 +120,7 @@ struct output *output_open(const struct console *console, const fmt_schema *fiel
         return NULL;
     }
     *out = (struct output){.console = console, .fields = fields, .options = *options, .truth = true};
-    if (choose_form(out) == 0 && choose_field(out) == 0)
+    if (choose_form(out) == 0 && output_field(out) == 0)
         return out;
     output_close(out);
     return NULL;
@@ -187,7 +187,7 @@ static float *outgoing(const struct output *out, const float *x, size_t rows, si
 }
 
 /* A table as text, begun with its header. */
-static int put_table(struct output *out, size_t rows, const float *answers)
+static int output_table(struct output *out, size_t rows, const float *answers)
 {
     if (out->text == NULL)
         out->text = table_writer_open(out->fields, out->only, out->options.path);
@@ -210,7 +210,7 @@ static int add_stream(struct output *out, size_t rows, const float *answers)
 
 /* ---- a folder: each answer under the name of its row */
 
-static int add_folder(struct output *out, const struct batch *batch, size_t rows, const float *answers)
+static int output_pictures(struct output *out, const struct batch *batch, size_t rows, const float *answers)
 {
     const char *folder = out->options.path;
     size_t dim = out->fields->dim;
@@ -236,23 +236,23 @@ static int add_folder(struct output *out, const struct batch *batch, size_t rows
 
 static int grow(struct output *out, size_t rows)
 {
-    size_t dim = out->fields->dim, room = out->room ? out->room : 64;
-    while (room < out->rows + rows)
-        room *= 2;
-    if (room == out->room)
+    size_t dim = out->fields->dim, capacity = out->capacity ? out->capacity : 64;
+    while (capacity < out->rows + rows)
+        capacity *= 2;
+    if (capacity == out->capacity)
         return 0;
     float **arrays[] = {&out->answers, &out->queries, &out->truths};
     for (size_t i = 0; i < 3; i++) {
-        float *more = realloc(*arrays[i], room * dim * sizeof *more);
+        float *more = realloc(*arrays[i], capacity * dim * sizeof *more);
         if (more == NULL)
             return -1;
         *arrays[i] = more;
     }
-    unsigned char *known = realloc(out->known, room * dim);
+    unsigned char *known = realloc(out->known, capacity * dim);
     out->known = known ? known : out->known;
-    float *familiarity = realloc(out->familiarity, room * sizeof *familiarity);
+    float *familiarity = realloc(out->familiarity, capacity * sizeof *familiarity);
     out->familiarity = familiarity ? familiarity : out->familiarity;
-    out->room = room;
+    out->capacity = capacity;
     return known && familiarity ? 0 : -1;
 }
 
@@ -290,12 +290,12 @@ int output_add(struct output *out, const struct batch *batch, const struct query
                const float *answers, const double *familiarity)
 {
     if (out->kind == FMT_CSV && out->form != FORM_NONE && fmt_schema_is_table(out->fields))
-        return put_table(out, rows, answers);
+        return output_table(out, rows, answers);
     switch (out->form) {
     case FORM_STREAM:
         return add_stream(out, rows, answers);
     case FORM_FOLDER:
-        return add_folder(out, batch, rows, answers);
+        return output_pictures(out, batch, rows, answers);
     case FORM_PICTURE:
     case FORM_ARRAY:
         return keep(out, batch, query, rows, answers, familiarity);

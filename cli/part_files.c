@@ -22,9 +22,9 @@ static bpcn_status fail_at_file(bpcn_status status, const char *path)
 
 /* ---- places */
 
-void part_path(const struct folder *folder, size_t f, char *out, size_t room)
+void part_path(const struct folder *folder, size_t f, char *out, size_t capacity)
 {
-    snprintf(out, room, "%s/part-%05zu-of-%05zu.mem", folder->path, f, folder->files);
+    snprintf(out, capacity, "%s/part-%05zu-of-%05zu.mem", folder->path, f, folder->files);
 }
 
 size_t part_shard(const struct folder *folder, size_t f, size_t k)
@@ -302,7 +302,7 @@ bpcn_status own_open(struct folder *folder, int read_only, uint64_t sums[2])
 }
 
 /* What parts of one memory have in common. */
-static int alike(const bpcn_options *a, const bpcn_options *b)
+static int same_shape(const bpcn_options *a, const bpcn_options *b)
 {
     return a->dim == b->dim && a->layers == b->layers &&
            memcmp(a->hidden, b->hidden, a->layers * sizeof *a->hidden) == 0 && a->activation == b->activation &&
@@ -319,7 +319,7 @@ bpcn_status own_check(const struct folder *folder, const bpcn_options *first)
         bpcn_options o = {.size = sizeof o};
         bpcn_memory_get_options(folder->part[i].memory, &o);
         part_path(folder, f, path, sizeof path);
-        if (!alike(&o, first))
+        if (!same_shape(&o, first))
             return bpcn_fail(BPCN_CORRUPT, "%s: its shape differs from that of the folder's first file", path);
         if (o.first_shard != f || o.shard_step != folder->files ||
             o.shards != part_shards(&folder->options, folder->files, f))
@@ -368,8 +368,8 @@ uint64_t own_stamped(const struct folder *folder)
     return most;
 }
 
-/* Between the first and the last file that is stamped nothing changes: a crash there leaves files of an older stamp, that
-   of an open session, but no change is missing. */
+/* Between the first and the last file that is stamped nothing changes: a crash there leaves files of an older stamp,
+   that of an open session, but no change is missing. */
 bpcn_status own_check_stamps(const struct folder *folder, uint64_t changes, uint64_t stamped)
 {
     char path[PATH_MOST + 64];
@@ -381,7 +381,8 @@ bpcn_status own_check_stamps(const struct folder *folder, uint64_t changes, uint
         if (own->changes < stamped && !(own->open && changes == stamped))
             return bpcn_fail(BPCN_CORRUPT,
                              "%s: it is older than the folder's other files: of %" PRIu64 " changes to the memory, not "
-                             "of %" PRIu64 "; put the right file back, or save what is there by bpcn recover FOLDER NEW",
+                             "of %" PRIu64
+                             "; put the right file back, or save what is there by bpcn recover FOLDER NEW",
                              path, own->changes, stamped);
     }
     if (changes < stamped)

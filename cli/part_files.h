@@ -49,7 +49,7 @@ struct folder {
 /* ---- places */
 
 /* FOLDER/part-00002-of-00004.mem */
-void part_path(const struct folder *folder, size_t f, char *out, size_t room);
+void part_path(const struct folder *folder, size_t f, char *out, size_t capacity);
 
 /* Of the whole's shards, how many are in file f, and which of the whole its shard k is. */
 size_t part_shards(const bpcn_options *whole, size_t files, size_t f);
@@ -98,8 +98,8 @@ void folder_stamp_line(const struct folder_stamp *stamp, char line[STAMP_ROOM]);
 uint64_t own_changes(const struct folder *folder);
 uint64_t own_stamped(const struct folder *folder);
 
-/* BPCN_CORRUPT if a file of this process is of another folder than folder->stamp.id, or older than the others: all files
-   together saw `changes`, and the newest stamp says `stamped`. */
+/* BPCN_CORRUPT if a file of this process is of another folder than folder->stamp.id, or older than the others: all
+   files together saw `changes`, and the newest stamp says `stamped`. */
 bpcn_status own_check_stamps(const struct folder *folder, uint64_t changes, uint64_t stamped);
 
 /* Makes all changes of this process's files durable, then stamps them with folder->stamp, durably. */

@@ -444,7 +444,7 @@ struct input {
     const fmt_schema *fields;
     struct input_options options;
     struct item *items;
-    size_t count, room, at;
+    size_t count, capacity, at;
     struct piece *piece; /* [fields] waiting for the others; size 0: not given */
     char **names;        /* [fields] */
     struct piece held;   /* loaded, but of the next batch */
@@ -522,13 +522,13 @@ static int no_memory(const struct input *in)
 
 static int add_item(struct input *in, const char *folder, const char *path, const fmt_column *field, const char *member)
 {
-    if (in->count == in->room) {
-        size_t room = in->room ? 2 * in->room : 16;
-        struct item *more = realloc(in->items, room * sizeof *more);
+    if (in->count == in->capacity) {
+        size_t capacity = in->capacity ? 2 * in->capacity : 16;
+        struct item *more = realloc(in->items, capacity * sizeof *more);
         if (more == NULL)
             return no_memory(in);
         in->items = more;
-        in->room = room;
+        in->capacity = capacity;
     }
     struct item *item = &in->items[in->count];
     size_t length = strlen(path) + (folder ? strlen(folder) + 1 : 0) + 1;
@@ -725,12 +725,12 @@ bool batch_hides(const struct batch *batch, const unsigned char *known, size_t d
     return false;
 }
 
-void batch_row_name(const struct batch *batch, size_t row, char *out, size_t room)
+void batch_row_name(const struct batch *batch, size_t row, char *out, size_t capacity)
 {
     if (batch->numbered)
-        snprintf(out, room, "%s row %zu", batch->name, batch->first + row);
+        snprintf(out, capacity, "%s row %zu", batch->name, batch->first + row);
     else
-        snprintf(out, room, "%s", batch->name);
+        snprintf(out, capacity, "%s", batch->name);
 }
 
 /* Loads what is next of the item at hand into held; 0, or -1 after a message. */

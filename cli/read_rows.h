@@ -64,6 +64,6 @@ bool batch_hides(const struct batch *batch, const unsigned char *known, size_t d
                  const fmt_column *field);
 
 /* "photo.png" or "digits.npy row 3". */
-void batch_row_name(const struct batch *batch, size_t row, char *out, size_t room);
+void batch_row_name(const struct batch *batch, size_t row, char *out, size_t capacity);
 
 #endif

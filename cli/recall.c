@@ -131,9 +131,9 @@ double recall_cell_spread(const fmt_column *column, const float *x, const float 
     return all > 0 ? 1 - best / all : 1 - 1 / (double)column->size;
 }
 
-/* ---- Every few rows some columns are hidden, filled in and compared. The sums stay in the file's remark. */
+/* ---- Every few rows some columns are hidden, filled in and compared. The sums stay in the file's note. */
 
-static void try_row(struct memory_file *file, uint64_t row, const float *x, const unsigned char *known)
+static void trial_row(struct memory_file *file, uint64_t row, const float *x, const unsigned char *known)
 {
     size_t dim = file->note.fields.dim;
     float *answer = malloc(2 * dim * sizeof *answer), *spread = answer + dim;
@@ -157,14 +157,14 @@ bpcn_status trials_write(struct memory_file *file, const float *x, const unsigne
     size_t dim = file->note.fields.dim;
     if (fmt_schema_is_table(&file->note.fields) && memory_file_stats(file, &stats) == BPCN_OK)
         for (size_t i = 0; i < n; i++)
-            try_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
+            trial_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
     return memory_file_write(file, x, known, n, names, info, written);
 }
 
-void trials_describe(const bpcn_trials *t, char *text, size_t room)
+void trials_describe(const bpcn_trials *t, char *text, size_t capacity)
 {
     text[0] = '\0';
     if (t->entries >= BPCN_ENOUGH_TRIALS)
-        snprintf(text, room, "error on unseen cells: %.2f column deviations (column mean: %.2f)",
+        snprintf(text, capacity, "error on unseen cells: %.2f column deviations (column mean: %.2f)",
                  sqrt(t->errors / (double)t->entries), sqrt(t->plain / (double)t->entries));
 }

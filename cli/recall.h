@@ -8,8 +8,8 @@ struct recall {
     double noise;  /* standard deviation that the rows carry; negative: not said */
     size_t shards; /* that a row is read in; 0: as the library thinks */
     bool score;    /* rows are meant as they stand, and only info is wanted */
-    double *trace; /* NULL, or room for n x TRACE_MOST: see bpcn_read_options; of a memory in one file */
-    float *spread; /* NULL, or room for n x dim: how unsure every entry of the answers is */
+    double *trace; /* NULL, or [n x TRACE_MOST], see bpcn_read_options; for a memory in one file */
+    float *spread; /* NULL, or [n x dim]: the standard deviation of each entry of the answers */
 };
 
 enum { RECALL_MOST = 256, TRACE_MOST = 256 }; /* rows at once, evaluations */
@@ -38,6 +38,6 @@ bpcn_status trials_write(struct memory_file *file, const float *x, const unsigne
 
 /* "hidden cells of coming rows were filled to within 0.71 of their column's scale (its centre: 1.02)" into text; ""
    when there were too few. */
-void trials_describe(const bpcn_trials *trials, char *text, size_t room);
+void trials_describe(const bpcn_trials *trials, char *text, size_t capacity);
 
 #endif

@@ -339,7 +339,7 @@ struct writing {
     struct folder *folder;
     size_t n, dim;
     int *file, *own_file;         /* [n] the file of each row; of this rank's alone */
-    int *count, *at, *next;       /* [ranks] rows of each, those of the ranks before it, and room to count */
+    int *count, *at, *next;       /* [ranks] rows of each, those of the ranks before it, and a counter */
     size_t mine;                  /* rows of this rank */
     unsigned char *sorted;        /* on rank 0, what is scattered */
     float *rows;                  /* this rank's */

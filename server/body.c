@@ -287,8 +287,8 @@ static bpcn_status cell_failure(fmt_cell_state state, const fmt_column *c, const
 }
 
 /* A cell of a number or a category: a number, a word or null. */
-static bpcn_status parse_cell(struct body *b, const struct shape *shape, size_t row, const fmt_column *c,
-                              const json_t *value)
+static bpcn_status body_cell(struct body *b, const struct shape *shape, size_t row, const fmt_column *c,
+                             const json_t *value)
 {
     char where[160];
     fmt_style style = {.separator = ',', .decimal = '.'};
@@ -321,7 +321,7 @@ static bpcn_status parse_named(struct body *b, const struct shape *shape, size_t
             return http_fail(400, where, "this memory has no such column");
         bpcn_status status = BPCN_OK;
         if (fmt_column_in_table(c))
-            status = parse_cell(b, shape, row, c, value);
+            status = body_cell(b, shape, row, c, value);
         else if (json_is_array(value))
             status = parse_list(b, shape, row, value, c->offset, c->size, c->name);
         else if (!json_is_null(value))

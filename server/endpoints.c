@@ -76,8 +76,10 @@ static bpcn_status job_failure(const struct request *r, const struct job *job)
     if (job->status == BPCN_NO_SPACE)
         return http_fail(507, where, "the disk is full%s", before);
     if (job->status == BPCN_GONE)
-        return http_fail(500, where, "the memory's file was moved, removed or replaced, and takes no more changes; the server's log says "
-                         "where its rows are");
+        return http_fail(
+            500, where,
+            "the memory's file was moved, removed or replaced, and takes no more changes; the server's log says "
+            "where its rows are");
     if (of_file || job->why[0] == '\0')
         return http_fail(code, where, "the memory's file failed; the server's log says why%s",
                          job->done > 0 ? ", and rows before this one may be in it" : "");
@@ -160,7 +162,7 @@ static void count_reads(const struct request *r, const struct job *job)
 
 /* ---- rows */
 
-static bpcn_status run_read(struct request *r)
+static bpcn_status endpoint_read(struct request *r)
 {
     bpcn_status status = take_rows(r);
     if (status == BPCN_OK)
@@ -175,9 +177,9 @@ static bpcn_status run_read(struct request *r)
     job.info = malloc(job.rows * sizeof *job.info);
     job.answered = says_names ? calloc(job.rows, NAME_ROOM) : NULL;
     job.trace = traces ? malloc(job.rows * TRACE_MOST * sizeof *job.trace) : NULL;
-    bool room = job.answers && job.info && (job.answered || !says_names) && (job.spread || !r->body.spread) &&
-                (job.trace || !traces);
-    status = room ? run_job(r, &job) : no_memory();
+    bool capacity = job.answers && job.info && (job.answered || !says_names) && (job.spread || !r->body.spread) &&
+                    (job.trace || !traces);
+    status = capacity ? run_job(r, &job) : no_memory();
     if (status == BPCN_OK) {
         count_reads(r, &job);
         worker_record(r->memory->worker, JOB_READ, job.info[0].familiarity, job.info[0].verdict, job.answered);
@@ -191,7 +193,7 @@ static bpcn_status run_read(struct request *r)
     return status;
 }
 
-static bpcn_status run_score(struct request *r)
+static bpcn_status endpoint_score(struct request *r)
 {
     bpcn_status status = take_rows(r);
     if (status != BPCN_OK)
@@ -209,7 +211,7 @@ static bpcn_status run_score(struct request *r)
     return status;
 }
 
-static bpcn_status run_codes(struct request *r)
+static bpcn_status endpoint_codes(struct request *r)
 {
     bpcn_status status = take_rows(r);
     if (status == BPCN_OK && r->body.rows > CODE_ROWS_MOST)
@@ -236,7 +238,7 @@ static bpcn_status run_codes(struct request *r)
     return status;
 }
 
-static bpcn_status run_write(struct request *r)
+static bpcn_status endpoint_write(struct request *r)
 {
     uint64_t evaluations = 0;
     bpcn_status status = take_rows(r);
@@ -278,7 +280,7 @@ static bpcn_status take_deletes(struct request *r)
     return check_names(r, b->names);
 }
 
-static bpcn_status run_delete(struct request *r)
+static bpcn_status endpoint_delete(struct request *r)
 {
     bpcn_status status = take_deletes(r);
     if (status != BPCN_OK)
@@ -309,7 +311,7 @@ static bpcn_status take_options(struct request *r)
                : http_fail(400, r->body.rows ? "rows" : "names", "this endpoint does not use them");
 }
 
-static bpcn_status run_forget(struct request *r)
+static bpcn_status endpoint_forget(struct request *r)
 {
     bpcn_status status = take_options(r);
     if (status != BPCN_OK)
@@ -326,7 +328,7 @@ static bpcn_status run_forget(struct request *r)
     return status;
 }
 
-static bpcn_status run_undo(struct request *r)
+static bpcn_status endpoint_undo(struct request *r)
 {
     bpcn_status status = take_options(r);
     if (status != BPCN_OK)
@@ -343,7 +345,7 @@ static bpcn_status run_undo(struct request *r)
     return status;
 }
 
-static bpcn_status run_sample(struct request *r)
+static bpcn_status endpoint_sample(struct request *r)
 {
     bpcn_status status = take_options(r);
     if (status != BPCN_OK)
@@ -381,7 +383,7 @@ static bpcn_status find_seen(struct request *r, const struct job *job, bool *see
     return status;
 }
 
-static bpcn_status run_examples(struct request *r)
+static bpcn_status endpoint_examples(struct request *r)
 {
     const fmt_schema *schema = &r->memory->schema;
     const struct examples *e = &r->memory->examples;
@@ -403,7 +405,7 @@ static bpcn_status run_examples(struct request *r)
     return status;
 }
 
-static bpcn_status run_names(struct request *r)
+static bpcn_status endpoint_names(struct request *r)
 {
     struct job job = {.kind = JOB_NAMES};
     bpcn_status status = run_job(r, &job);
@@ -414,7 +416,7 @@ static bpcn_status run_names(struct request *r)
     return status;
 }
 
-static bpcn_status run_history(struct request *r)
+static bpcn_status endpoint_history(struct request *r)
 {
     struct worker_event *events = malloc(EVENTS_MOST * sizeof *events);
     if (events == NULL)
@@ -424,7 +426,7 @@ static bpcn_status run_history(struct request *r)
     return BPCN_OK;
 }
 
-static bpcn_status run_info(struct request *r)
+static bpcn_status endpoint_info(struct request *r)
 {
     struct job job = {.kind = JOB_STATE};
     worker_do(r->memory->worker, &job); /* while too much waits, the state as it was last */
@@ -434,13 +436,13 @@ static bpcn_status run_info(struct request *r)
     return BPCN_OK;
 }
 
-static bpcn_status run_memories(struct request *r)
+static bpcn_status endpoint_memories(struct request *r)
 {
     answer_memories(&r->answer, r->server);
     return BPCN_OK;
 }
 
-static bpcn_status run_snapshot(struct request *r)
+static bpcn_status endpoint_snapshot(struct request *r)
 {
     struct job job = {.kind = JOB_SNAPSHOT, .snapshot = -1};
     struct stat there;
@@ -454,7 +456,7 @@ static bpcn_status run_snapshot(struct request *r)
     return status;
 }
 
-static bpcn_status run_metrics(struct request *r)
+static bpcn_status endpoint_metrics(struct request *r)
 {
     for (size_t i = 0; i < r->server->memories; i++) {
         struct job job = {.kind = JOB_STATE};
@@ -469,21 +471,21 @@ static bpcn_status run_metrics(struct request *r)
 /* ---- for probes */
 
 /* Liveness: the process answers, and no memory's file is gone or failed. */
-static bpcn_status run_health(struct request *r)
+static bpcn_status endpoint_health(struct request *r)
 {
     for (size_t i = 0; i < r->server->memories; i++) {
         struct worker_state state = worker_state(r->server->memory[i].worker);
         free(state.rows);
-        if (state.trouble != BPCN_OK)
+        if (state.error != BPCN_OK)
             return http_fail(503, r->server->memory[i].name, "the memory's file has failed: %s",
-                             bpcn_status_name(state.trouble));
+                             bpcn_status_name(state.error));
     }
     answer_count(&r->answer, "ok", 1);
     return BPCN_OK;
 }
 
 /* Readiness: it would also take a request now. */
-static bpcn_status run_ready(struct request *r)
+static bpcn_status endpoint_ready(struct request *r)
 {
     for (size_t i = 0; i < r->server->memories; i++) {
         struct worker_state state = worker_state(r->server->memory[i].worker);
@@ -491,7 +493,7 @@ static bpcn_status run_ready(struct request *r)
         if (state.waiting >= r->server->settings->most_waiting)
             return http_fail(503, r->server->memory[i].name, "too many requests wait already");
     }
-    return run_health(r);
+    return endpoint_health(r);
 }
 
 /* ---- files */
@@ -532,23 +534,23 @@ static bpcn_status run_file(struct request *r)
 
 /* ---- the table */
 
-static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, false, run_write},
-                                            {"POST", "/v1/read", false, false, false, run_read},
-                                            {"POST", "/v1/score", false, false, false, run_score},
-                                            {"POST", "/v1/sample", false, false, false, run_sample},
-                                            {"POST", "/v1/codes", false, false, false, run_codes},
-                                            {"POST", "/v1/forget", false, true, false, run_forget},
-                                            {"POST", "/v1/delete", false, true, false, run_delete},
-                                            {"POST", "/v1/undo", false, true, false, run_undo},
-                                            {"GET", "/v1/info", false, false, false, run_info},
-                                            {"GET", "/v1/names", false, false, false, run_names},
-                                            {"GET", "/v1/history", false, false, false, run_history},
-                                            {"GET", "/v1/examples", false, false, false, run_examples},
-                                            {"GET", "/v1/snapshot", false, false, false, run_snapshot},
-                                            {"GET", "/v1/memories", false, false, false, run_memories},
-                                            {"GET", "/metrics", false, false, false, run_metrics},
-                                            {"GET", "/health", true, false, true, run_health},
-                                            {"GET", "/ready", true, false, true, run_ready},
+static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, false, endpoint_write},
+                                            {"POST", "/v1/read", false, false, false, endpoint_read},
+                                            {"POST", "/v1/score", false, false, false, endpoint_score},
+                                            {"POST", "/v1/sample", false, false, false, endpoint_sample},
+                                            {"POST", "/v1/codes", false, false, false, endpoint_codes},
+                                            {"POST", "/v1/forget", false, true, false, endpoint_forget},
+                                            {"POST", "/v1/delete", false, true, false, endpoint_delete},
+                                            {"POST", "/v1/undo", false, true, false, endpoint_undo},
+                                            {"GET", "/v1/info", false, false, false, endpoint_info},
+                                            {"GET", "/v1/names", false, false, false, endpoint_names},
+                                            {"GET", "/v1/history", false, false, false, endpoint_history},
+                                            {"GET", "/v1/examples", false, false, false, endpoint_examples},
+                                            {"GET", "/v1/snapshot", false, false, false, endpoint_snapshot},
+                                            {"GET", "/v1/memories", false, false, false, endpoint_memories},
+                                            {"GET", "/metrics", false, false, false, endpoint_metrics},
+                                            {"GET", "/health", true, false, true, endpoint_health},
+                                            {"GET", "/ready", true, false, true, endpoint_ready},
                                             {"GET", "/openapi.json", true, false, false, run_file},
                                             {"GET", "/page.css", true, false, false, run_file},
                                             {"GET", "/page.js", true, false, false, run_file},

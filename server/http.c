@@ -19,7 +19,7 @@
 #include <zlib.h>
 
 enum {
-    SPARE = 16,             /* connections beyond --max-connections: health, and to tell why there is no room */
+    SPARE = 16,             /* connections beyond --max-connections: health, and to answer 503 when it is full */
     LINGER_BYTES = 4 << 20, /* of a request that is refused, read so that the client gets to read why */
     GZIP_LEAST = 1024,      /* bytes; shorter answers go as they are */
     STACK_BYTES = 2 << 20,  /* of a connection's thread: the parser of JSON calls itself 2048 deep */
@@ -70,7 +70,7 @@ struct exchange {
     bool close; /* the connection, after the answer */
     bool body_is_read;
     char *bytes; /* of the body */
-    size_t size, room;
+    size_t size, capacity;
 };
 
 /* ---- addresses */
@@ -152,16 +152,16 @@ static bool socket_ready(int socket, short events, double seconds)
 }
 
 /* Receives into `out`: how many bytes, 0: the client is gone, or took too long, which c->timed_out says. */
-static size_t receive(struct connection *c, char *out, size_t room)
+static size_t receive(struct connection *c, char *out, size_t capacity)
 {
-    ssize_t got = recv(c->socket, out, room, MSG_DONTWAIT);
+    ssize_t got = recv(c->socket, out, capacity, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
         double left = c->deadline - seconds_now();
         if (!socket_ready(c->socket, POLLIN, left < c->rest ? left : c->rest)) {
             c->timed_out = true;
             return 0;
         }
-        got = recv(c->socket, out, room, 0);
+        got = recv(c->socket, out, capacity, 0);
     }
     return got > 0 ? (size_t)got : 0;
 }
@@ -204,14 +204,14 @@ static char *compress_answer(const struct answer *a, size_t *size)
     z_stream z = {0};
     if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return NULL;
-    size_t room = deflateBound(&z, (uLong)a->size);
-    char *out = malloc(room);
+    size_t capacity = deflateBound(&z, (uLong)a->size);
+    char *out = malloc(capacity);
     z.next_in = (Bytef *)a->bytes;
     z.avail_in = (uInt)a->size;
     z.next_out = (Bytef *)out;
-    z.avail_out = (uInt)room;
+    z.avail_out = (uInt)capacity;
     bool good = out != NULL && a->size < UINT32_MAX && deflate(&z, Z_FINISH) == Z_STREAM_END;
-    *size = room - z.avail_out;
+    *size = capacity - z.avail_out;
     deflateEnd(&z);
     if (good)
         return out;
@@ -225,7 +225,7 @@ static bool is_text(const char *type)
 }
 
 /* The fields of an answer; of a snapshot, whose bytes are in a file, size says how many there are. */
-static size_t format_head(struct exchange *x, char *out, size_t room, size_t size, bool gzip)
+static size_t format_head(struct exchange *x, char *out, size_t capacity, size_t size, bool gzip)
 {
     static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
                                  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -233,11 +233,11 @@ static size_t format_head(struct exchange *x, char *out, size_t room, size_t siz
     const struct http *h = x->c->http;
     const char *origin = http_field(&x->head, "Origin");
     bool has_body = a->status != 204 && a->status != 304;
-    int n = snprintf(out, room,
+    int n = snprintf(out, capacity,
                      "HTTP/1.1 %u %s\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
                      "Content-Security-Policy: %s\r\nCache-Control: %s\r\nVary: Accept, Accept-Encoding, Origin\r\n",
                      a->status, http_reason(a->status), policy, a->etag[0] != '\0' ? "no-cache" : "no-store");
-#define ADD(...) n += snprintf(out + n, (size_t)n < room ? room - (size_t)n : 0, __VA_ARGS__)
+#define ADD(...) n += snprintf(out + n, (size_t)n < capacity ? capacity - (size_t)n : 0, __VA_ARGS__)
     if (has_body)
         ADD("Content-Type: %s\r\nContent-Length: %zu\r\n", a->type, size);
     if (gzip)
@@ -259,7 +259,7 @@ static size_t format_head(struct exchange *x, char *out, size_t room, size_t siz
             origin);
     ADD("Connection: %s\r\n\r\n", x->close ? "close" : "keep-alive");
 #undef ADD
-    return (size_t)n < room ? (size_t)n : 0;
+    return (size_t)n < capacity ? (size_t)n : 0;
 }
 
 /* A client that was answered before all of its request was read gets to read the answer before the connection ends. */
@@ -358,19 +358,19 @@ static size_t read_head(struct connection *c, bpcn_status *status)
     }
 }
 
-/* More room for the body, within what all requests may hold. */
+/* A larger buffer for the body, within what all requests may hold. */
 static bpcn_status reserve_body(struct exchange *x, size_t size)
 {
-    if (x->room >= size)
+    if (x->capacity >= size)
         return BPCN_OK;
-    size_t room = size < 2 * x->room ? 2 * x->room : size;
-    if (!budget_take(&x->request, room - x->room))
+    size_t capacity = size < 2 * x->capacity ? 2 * x->capacity : size;
+    if (!budget_take(&x->request, capacity - x->capacity))
         return http_fail(503, "", "too many long bodies are arriving; try again");
-    char *more = realloc(x->bytes, room);
+    char *more = realloc(x->bytes, capacity);
     if (more == NULL)
         return http_fail(503, "", "out of memory");
     x->bytes = more;
-    x->room = room;
+    x->capacity = capacity;
     return BPCN_OK;
 }
 
@@ -680,7 +680,8 @@ static void *accept_thread(void *arg)
         if (socket >= 0)
             add_connection(h, socket);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-            socket_ready(h->wake[0], POLLIN, 0.1); /* the system has no room: other connections must end first */
+            socket_ready(h->wake[0], POLLIN,
+                         0.1); /* the system is out of descriptors: other connections must end first */
     }
 }
 

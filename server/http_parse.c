@@ -101,7 +101,7 @@ static bpcn_status parse_target(char *target, struct http_head *head)
         size_t length = strcspn(host, "/?");
         if (length == 0 || memchr(host, '@', length) != NULL)
             return http_fail(400, "", "the target of the request has no host, or a user's name before it");
-        memmove(host - 1, host, length); /* makes room for its end */
+        memmove(host - 1, host, length); /* moves it so that its end fits */
         host[length - 1] = '\0';
         head->host = host - 1;
         target = host + length;

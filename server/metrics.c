@@ -156,15 +156,15 @@ static void put_memories(FILE *out, const struct server *server, const struct wo
     static const struct {
         const char *name, *kind, *help;
     } gauges[] = {{"bpcn_batches_total", "counter", "Reads of the memory, each of the rows of one or more requests."},
-                 {"bpcn_queue", "gauge", "Requests that wait or are worked on."},
-                 {"bpcn_changes_waited_for", "gauge", "Rows changed while a read waited, at most."},
-                 {"bpcn_memory_writes", "gauge", "Rows written since the memory was made."},
-                 {"bpcn_memory_fullness", "gauge", "From 0 to 1."},
-                 {"bpcn_memory_bytes", "gauge", "Of the memory itself."},
-                 {"bpcn_memory_prepared_bytes", "gauge", "Kept beside it between reads."},
-                 {"bpcn_memory_shards", "gauge", "Shards that have begun."},
-                 {"bpcn_memory_reopened_total", "counter", "How often the file was opened anew."},
-                 {"bpcn_memory_trouble", "gauge", "0, or the status of the library that makes the file unreliable."}};
+                  {"bpcn_queue", "gauge", "Requests that wait or are worked on."},
+                  {"bpcn_changes_waited_for", "gauge", "Rows changed while a read waited, at most."},
+                  {"bpcn_memory_writes", "gauge", "Rows written since the memory was made."},
+                  {"bpcn_memory_fullness", "gauge", "From 0 to 1."},
+                  {"bpcn_memory_bytes", "gauge", "Of the memory itself."},
+                  {"bpcn_memory_prepared_bytes", "gauge", "Kept beside it between reads."},
+                  {"bpcn_memory_shards", "gauge", "Shards that have begun."},
+                  {"bpcn_memory_reopened_total", "counter", "How often the file was opened anew."},
+                  {"bpcn_memory_trouble", "gauge", "0, or the status of the library that makes the file unreliable."}};
     for (size_t k = 0; k < sizeof gauges / sizeof *gauges; k++) {
         put_help(out, gauges[k].name, gauges[k].kind, gauges[k].help);
         for (size_t i = 0; i < server->memories; i++) {
@@ -178,7 +178,7 @@ static void put_memories(FILE *out, const struct server *server, const struct wo
                                      (double)s->stats.prepared_bytes,
                                      (double)s->stats.shards,
                                      (double)s->reopened,
-                                     (double)s->trouble};
+                                     (double)s->error};
             fprintf(out, "%s{memory=\"%s\"} %.15g\n", gauges[k].name, server->memory[i].name, values[k]);
         }
     }

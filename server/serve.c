@@ -186,7 +186,7 @@ static int load_examples(struct serve *v, const char *argument)
     return input != NULL ? status : EXIT_FAILED;
 }
 
-static int open_memory(struct serve *v, const char *argument)
+static int open_served(struct serve *v, const char *argument)
 {
     struct served *m = &v->server.memory[v->server.memories];
     int status = name_memory(v, m, argument);
@@ -361,7 +361,7 @@ static int open_and_serve(struct serve *v, char **arguments, int count)
         return console_usage(v->console, "--listen: other machines can reach %s, so --token-file is required",
                              address.text);
     for (int k = 0; status == 0 && k < count; k++)
-        status = open_memory(v, arguments[k]);
+        status = open_served(v, arguments[k]);
     for (size_t k = 0; status == 0 && k < v->examples.count; k++)
         status = load_examples(v, v->examples.name[k]);
     if (status == 0 && http_listen(&address) != BPCN_OK)

@@ -1,7 +1,6 @@
 /* Queues, turns and batches, and the two copies that a worker can make: one that has forgotten, and a snapshot. */
 #include "worker.h"
 
-
 #include "progress.h"
 #include "recall.h"
 
@@ -58,14 +57,14 @@ struct worker {
     uint64_t changes_so_far; /* rows changed */
     struct worker_event event[EVENTS_MOST];
     uint64_t events;
-    bpcn_status logged; /* the trouble that the log has had a line about */
+    bpcn_status logged; /* the error that the log already reports */
     /* the thread's own */
     bool closed;       /* the file could not be opened again */
     uint64_t measured; /* changes_so_far when its fullness was measured */
     struct preview preview;
     struct step step;
     const struct memory_file *source; /* of the answers: the memory, or a copy that has forgotten */
-    size_t dim, room;             /* rows that are read together */
+    size_t dim, capacity;             /* rows that are read together */
     float *x, *answers, *spread;
     double *trace;
     unsigned char *known;
@@ -119,13 +118,13 @@ static void fail_job(struct job *job, bpcn_status status, const char *why)
     snprintf(job->why, sizeof job->why, "%s", why);
 }
 
-/* What came of a change, for health and for the log, which has one line a trouble however often it comes. */
-static void note_trouble(struct worker *w, bpcn_status status, const char *why)
+/* The result of a change, for health and for the log, which has one line for each error, however often it recurs. */
+static void note_error(struct worker *w, bpcn_status status, const char *why)
 {
     pthread_mutex_lock(&w->lock);
     bool is_new = status != w->logged;
     w->logged = status;
-    w->state.trouble = status;
+    w->state.error = status;
     pthread_mutex_unlock(&w->lock);
     if (is_new && status != BPCN_OK)
         console_error(w->file->console, "%s: %s", w->served->path, why);
@@ -211,7 +210,7 @@ static void wait_for_others(struct worker *w)
         size_t rows = 0;
         for (const struct job *j = w->reads.first; j != NULL; j = j->next)
             rows += can_share_batch(j, w->reads.first) ? rows_left(j) : 0;
-        if (rows >= w->room || pthread_cond_timedwait(&w->arrived, &w->lock, &when) == ETIMEDOUT)
+        if (rows >= w->capacity || pthread_cond_timedwait(&w->arrived, &w->lock, &when) == ETIMEDOUT)
             return;
     }
 }
@@ -235,16 +234,16 @@ static bpcn_status read_batch_rows(struct worker *w, struct job *job, const floa
     return status;
 }
 
-/* One row after the other from the jobs to the batch, as far as there is room; how many, and of how many jobs. */
+/* One row after the other from the jobs to the batch, as many as fit; returns how many, and of how many jobs. */
 static size_t gather_rows(struct worker *w, size_t take[], struct job *jobs[], size_t *count)
 {
     size_t rows = 0;
     struct job *first = w->reads.first;
     *count = 0;
-    for (struct job *j = first; j != NULL && rows < w->room && *count < JOBS_A_BATCH; j = j->next) {
+    for (struct job *j = first; j != NULL && rows < w->capacity && *count < JOBS_A_BATCH; j = j->next) {
         if (!can_share_batch(j, first))
             continue;
-        size_t n = rows_left(j) < w->room - rows ? rows_left(j) : w->room - rows;
+        size_t n = rows_left(j) < w->capacity - rows ? rows_left(j) : w->capacity - rows;
         memcpy(w->x + rows * w->dim, j->x + j->done * w->dim, n * w->dim * sizeof *w->x);
         if (j->known != NULL)
             memcpy(w->known + rows * w->dim, j->known + j->done * w->dim, n * w->dim);
@@ -272,14 +271,14 @@ static void give_answers(const struct worker *w, struct job *job, size_t at, siz
 
 static void add_typicality(const struct worker *w, struct job *job)
 {
-    bool told =
-        job->forgotten == 0 && memory_file_typicality(w->file, job->x, job->known, job->rows, job->typicality) == BPCN_OK;
+    bool told = job->forgotten == 0 &&
+                memory_file_typicality(w->file, job->x, job->known, job->rows, job->typicality) == BPCN_OK;
     for (size_t i = 0; i < job->rows && !told; i++)
         job->typicality[i] = -1;
 }
 
 /* When the batch fails, each job is read alone, so that nobody suffers for another's rows. */
-static void read_batch(struct worker *w, struct job *jobs[], const size_t take[], size_t count, size_t rows)
+static void job_read_batch(struct worker *w, struct job *jobs[], const size_t take[], size_t count, size_t rows)
 {
     bpcn_status status = read_batch_rows(w, jobs[0], w->x, jobs[0]->known ? w->known : NULL, rows);
     for (size_t i = 0, at = 0; i < count; at += take[i++]) {
@@ -312,7 +311,7 @@ static void update_state(struct worker *w)
     s.batches = w->state.batches;
     s.changes_waited = w->state.changes_waited;
     s.reopened = w->state.reopened;
-    s.trouble = w->state.trouble;
+    s.error = w->state.error;
     free(w->state.rows);
     w->state = s;
     pthread_mutex_unlock(&w->lock);
@@ -332,11 +331,11 @@ static void swap_files(struct worker *w, struct memory_file *other)
     w->changes_so_far++;
     pthread_mutex_lock(&w->lock);
     w->state.reopened++;
-    w->logged = w->state.trouble = BPCN_OK;
+    w->logged = w->state.error = BPCN_OK;
     pthread_mutex_unlock(&w->lock);
 }
 
-static void run_codes(struct worker *w, struct job *job)
+static void job_codes(struct worker *w, struct job *job)
 {
     const bpcn_memory *memory = memory_file_is_folder(w->file->path) ? NULL : memory_file_memory(w->file);
     if (memory == NULL)
@@ -356,7 +355,7 @@ static void run_other_read(struct worker *w, struct job *job)
     } else if (job->kind == JOB_STATE) {
         update_state(w);
     } else if (job->kind == JOB_CODES) {
-        run_codes(w, job);
+        job_codes(w, job);
     } else if (job->kind == JOB_NAMES) {
         job->list = memory_file_names(w->file, &job->listed);
         if (job->list == NULL)
@@ -416,7 +415,7 @@ static void check_names_kept(struct worker *w, struct job *job)
 }
 
 /* Before the first is deleted all names are looked for, so that none goes where one is missing. */
-static void delete_row(struct worker *w, struct job *job)
+static void job_delete_row(struct worker *w, struct job *job)
 {
     if (job->names == NULL) {
         job->status = memory_file_delete(w->file, job->x + job->done * w->dim);
@@ -506,7 +505,7 @@ static void change_a_little(struct worker *w, struct job *job)
     else if (job->kind == JOB_UNDO)
         undo_row(w, job);
     else if (job->kind == JOB_DELETE)
-        delete_row(w, job);
+        job_delete_row(w, job);
     else
         job->status = memory_file_forget(w->file, job->beta);
     if (job->status != BPCN_OK) {
@@ -558,7 +557,7 @@ static void run_some_reads(struct worker *w)
     }
     pthread_mutex_unlock(&w->lock);
     if (in_batch && !w->closed)
-        read_batch(w, jobs, take, count, rows);
+        job_read_batch(w, jobs, take, count, rows);
     else
         run_other_read(w, jobs[0]);
     pthread_mutex_lock(&w->lock);
@@ -583,7 +582,7 @@ static void turn_of_reads(struct worker *w)
 static void turn_of_changes(struct worker *w)
 {
     struct queue done = {.last = &done.first};
-    bpcn_status trouble = BPCN_OK;
+    bpcn_status error = BPCN_OK;
     char why[sizeof w->changes.first->why] = "";
     for (size_t rows = 0; !w->abandoned && w->changes.first != NULL && rows < ROWS_A_TURN; rows++) {
         struct job *job = w->changes.first;
@@ -595,7 +594,7 @@ static void turn_of_changes(struct worker *w)
         change_a_little(w, job);
         pthread_mutex_lock(&w->lock);
         if (is_of_file(job->status)) {
-            trouble = job->status;
+            error = job->status;
             memcpy(why, job->why, sizeof why);
         }
         if (is_complete(job)) {
@@ -610,11 +609,11 @@ static void turn_of_changes(struct worker *w)
         return;
     pthread_mutex_unlock(&w->lock);
     bpcn_status synced = w->closed ? BPCN_GONE : memory_file_sync(w->file);
-    if (synced != BPCN_OK && trouble == BPCN_OK) {
-        trouble = synced;
+    if (synced != BPCN_OK && error == BPCN_OK) {
+        error = synced;
         snprintf(why, sizeof why, "%s", w->closed ? "the memory's file is not open" : bpcn_error());
     }
-    note_trouble(w, trouble, why);
+    note_error(w, error, why);
     pthread_mutex_lock(&w->lock);
     while (done.first != NULL) {
         if (synced != BPCN_OK && done.first->status == BPCN_OK)
@@ -674,16 +673,16 @@ struct worker *worker_start(struct served *served, const struct settings *settin
     w->settings = settings;
     w->dim = served->schema.dim;
     w->changes_so_far = 1;
-    w->room = settings->batch;
+    w->capacity = settings->batch;
     w->reads.last = &w->reads.first;
     w->changes.last = &w->changes.first;
     w->step.x = calloc(STEP_ROWS_MOST * w->dim, sizeof *w->step.x);
-    w->x = calloc(w->room * w->dim, sizeof *w->x);
-    w->answers = calloc(w->room * w->dim, sizeof *w->answers);
-    w->spread = calloc(w->room * w->dim, sizeof *w->spread);
-    w->trace = calloc(w->room * TRACE_MOST, sizeof *w->trace);
-    w->known = calloc(w->room * w->dim, 1);
-    w->info = calloc(w->room, sizeof *w->info);
+    w->x = calloc(w->capacity * w->dim, sizeof *w->x);
+    w->answers = calloc(w->capacity * w->dim, sizeof *w->answers);
+    w->spread = calloc(w->capacity * w->dim, sizeof *w->spread);
+    w->trace = calloc(w->capacity * TRACE_MOST, sizeof *w->trace);
+    w->known = calloc(w->capacity * w->dim, 1);
+    w->info = calloc(w->capacity, sizeof *w->info);
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -780,14 +779,14 @@ void worker_check_file(struct worker *w)
 {
     struct stat there;
     if (stat(w->served->path, &there) != 0) {
-        note_trouble(w, BPCN_GONE, "the memory's file is gone");
+        note_error(w, BPCN_GONE, "the memory's file is gone");
         return;
     }
     pthread_mutex_lock(&w->lock);
-    bool was_missing = w->state.trouble == BPCN_GONE && w->settings->read_only;
+    bool was_missing = w->state.error == BPCN_GONE && w->settings->read_only;
     pthread_mutex_unlock(&w->lock);
     if (was_missing)
-        note_trouble(w, BPCN_OK, "");
+        note_error(w, BPCN_OK, "");
 }
 
 void worker_abandon(struct worker *w)

@@ -75,7 +75,7 @@ struct worker_state {
     uint64_t changes_waited; /* rows changed while a read waited, at most */
     size_t waiting;          /* jobs */
     uint64_t reopened;       /* how often the file was opened anew */
-    bpcn_status trouble;     /* of the file: BPCN_OK, or why it is not to be relied on */
+    bpcn_status error;       /* of the file: BPCN_OK, or why it failed */
 };
 
 /* What happened to the memory of late, for the page. */
@@ -111,7 +111,7 @@ void worker_record(struct worker *worker, enum job_kind kind, double familiarity
 /* Events after the one numbered `after`, the oldest first, [EVENTS_MOST]; how many. */
 size_t worker_events(struct worker *worker, uint64_t after, struct worker_event *events);
 
-/* Whether the file that the memory is in is still there; changes worker_state().trouble. */
+/* Whether the file that the memory is in is still there; changes worker_state().error. */
 void worker_check_file(struct worker *worker);
 
 /* What waits ends unfinished, and nothing more is taken. */
