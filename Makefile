@@ -21,8 +21,7 @@ BUILD_CFLAGS = -std=c11 $(WARNINGS) $(WERROR) $(CFLAGS) $(SANITIZE) -fPIC -fvisi
 BUILD_CPPFLAGS = -Iinclude -D_POSIX_C_SOURCE=200809L $(SEES) $(CPPFLAGS)
 BUILD_LDFLAGS = $(CFLAGS) $(LDFLAGS) $(SANITIZE) -pthread
 
-BLAS_CFLAGS = $(shell pkg-config --cflags openblas)
-BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
+LIBS := -lm
 PICTURE_CFLAGS = $(shell pkg-config --cflags libpng libjpeg zlib)
 PICTURE_LIBS = $(shell pkg-config --libs libpng libjpeg zlib)
 # Of the library's functions none takes more stack: bayespcn.h promises that 64 kB are enough for a thread.
@@ -87,7 +86,7 @@ $(BUILD)/src/ops/%: FILE_CFLAGS = -fno-tree-vectorize
 endif
 # its square roots go through vector registers
 $(BUILD)/src/infer/adam.%: FILE_CFLAGS = -fno-math-errno
-$(BUILD)/src/math/cholesky.o $(BUILD)/bench/%: PACKAGE_CFLAGS = $(BLAS_CFLAGS)
+$(BUILD)/bench/machine.o: FILE_CFLAGS = -ffp-contract=fast
 $(BUILD)/formats/%: PACKAGE_CFLAGS = $(PICTURE_CFLAGS)
 $(BUILD)/formats/%.o: | needs-pictures
 $(BUILD)/%.f32.o: PRECISION = -DBPCN_REAL_BITS=32
@@ -121,7 +120,7 @@ $(BUILD)/server/embedded.o: $(BUILD)/server/embedded.c
 $(STATIC): $(LIBRARY)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 $(SHARED): $(LIBRARY)
-	$(LINK) -shared -Wl,-soname,libbayespcn.so.$(SOVERSION) $^ $(BLAS_LIBS)
+	$(LINK) -shared -Wl,-soname,libbayespcn.so.$(SOVERSION) $^ $(LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libbayespcn.so.$(SOVERSION) && ln -sf $(@F) $(BUILD)/libbayespcn.so
 
 .PHONY: symbols
@@ -129,7 +128,7 @@ symbols: $(PLAIN) $(F64) ## write src/math/symbols.h, after a function is added 
 	$(Q)scripts/symbols $(PLAIN) -- $(F64) > $(BUILD)/symbols.h && mv $(BUILD)/symbols.h src/math/symbols.h
 
 $(BUILD)/bpcn: $(CLI) $(SERVER) $(FORMATS) $(LIBRARY)
-	$(LINK) $^ $(BLAS_LIBS) $(PICTURE_LIBS) $(SERVER_LIBS)
+	$(LINK) $^ $(LIBS) $(PICTURE_LIBS) $(SERVER_LIBS)
 
 .PHONY: demo
 demo: ## write 64 pictures, recall them from noise, fragments and after forgetting
@@ -158,7 +157,7 @@ $(BUILD)/completions/_bpcn: $(BUILD)/bpcn
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(shell grep -l '^int main' tests/*.c))
 TEST_SUPPORT := $(BUILD)/tests/libsupport.a
 EVERYTHING := $(FORMATS) $(LIBRARY)
-TEST_LIBS = $(BLAS_LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
+TEST_LIBS = $(LIBS) $(PICTURE_LIBS) $(shell pkg-config --libs cmocka) $(if $(filter x86_64,$(MACHINE)),-lquadmath)
 REPLAY := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 TESTS := $(TEST_PROGRAMS) $(REPLAY)
 
@@ -183,12 +182,12 @@ $(TEST_SETS): src/math/kernel_set.c
 	$(COMPILE)
 endif
 $(BUILD)/tests/replay_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(BUILD)/tests/fuzz/replay_main.o $(FORMATS) $(STATIC)
-	$(LINK) $^ $(PICTURE_LIBS) $(BLAS_LIBS)
+	$(LINK) $^ $(PICTURE_LIBS) $(LIBS)
 # The parser of bodies, and what it says its refusals with
 BODY := $(patsubst %,$(BUILD)/%.o,server/body server/http_parse server/http_error cli/console) $(STATIC)
 $(BUILD)/tests/fuzz/fuzz_server_body.o: SEES = -Iserver -Icli -Iformats -I.
 $(BUILD)/tests/replay_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BUILD)/tests/fuzz/replay_main.o $(BODY) $(FORMATS)
-	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
+	$(LINK) $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(LIBS)
 $(BUILD)/tests/replay_store: $(BUILD)/tests/fuzz/fuzz_store.o $(BUILD)/tests/fuzz/replay_main.o $(TEST_SUPPORT) $(LIBRARY)
 	$(LINK) $^ $(TEST_LIBS)
 
@@ -207,7 +206,7 @@ check: every-dep ## every test that takes seconds: library, program, server, pag
 .PHONY: load
 load: $(BUILD)/tests/server/load
 $(BUILD)/tests/server/load: $(BUILD)/tests/server/load.o $(STATIC)
-	$(LINK) $^ $(BLAS_LIBS)
+	$(LINK) $^ $(LIBS)
 
 .PHONY: check-page
 check-page: $(BUILD)/bpcn $(BUILD)/page/node_modules ## the server's page, in a browser
@@ -241,14 +240,14 @@ ARM64_LIB := $(ARM64_ROOT)/usr/lib/aarch64-linux-gnu
 check-arm64: ## the kernels and the golden files on aarch64, by qemu
 	$(Q)scripts/install-deps arm64
 	$(Q)scripts/arm64-root $(ARM64_ROOT)
-	$(Q)PKG_CONFIG_LIBDIR=$(ARM64_LIB)/pkgconfig:$(ARM64_LIB)/openblas-pthread/pkgconfig \
+	$(Q)PKG_CONFIG_LIBDIR=$(ARM64_LIB)/pkgconfig \
 	PKG_CONFIG_SYSROOT_DIR=$(ARM64_ROOT) \
 	CPPFLAGS='-isystem $(ARM64_ROOT)/usr/include -isystem $(ARM64_ROOT)/usr/include/aarch64-linux-gnu' \
 	LDFLAGS='-L$(ARM64_LIB) -Wl,-rpath-link,$(ARM64_LIB):$(ARM64_ROOT)/lib/aarch64-linux-gnu' \
 	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar emulated
 
-EMULATE = OPENBLAS_NUM_THREADS=1 qemu-aarch64 -L /usr/aarch64-linux-gnu \
-    -E LD_LIBRARY_PATH=$(BUILD)/sysroot/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu/openblas-pthread
+EMULATE = qemu-aarch64 -L /usr/aarch64-linux-gnu \
+    -E LD_LIBRARY_PATH=$(BUILD)/sysroot/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu
 .PHONY: emulated
 emulated: $(STATIC) $(SHARED) $(BUILD)/tests/test_kernels $(BUILD)/tests/test_products $(BUILD)/tests/golden
 	$(Q)$(EMULATE) $(BUILD)/tests/test_kernels
@@ -270,11 +269,11 @@ fuzz: ## libFuzzer on every reader
 .PHONY: fuzzers
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_formats_%: $(BUILD)/tests/fuzz/fuzz_formats_%.o $(FORMATS) $(STATIC)
-	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(BLAS_LIBS)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(LIBS)
 $(BUILD)/fuzz_server_body: $(BUILD)/tests/fuzz/fuzz_server_body.o $(BODY) $(FORMATS)
-	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(BLAS_LIBS)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PICTURE_LIBS) $(SERVER_LIBS) $(LIBS)
 $(BUILD)/fuzz_store: $(BUILD)/tests/fuzz/fuzz_store.o $(TEST_SUPPORT) $(LIBRARY)
-	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(BLAS_LIBS) $(shell pkg-config --libs cmocka)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS) $(shell pkg-config --libs cmocka)
 
 # ---- many machines: the commands on a folder of memory files, under MPI
 MPI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
@@ -287,7 +286,7 @@ mpi: $(BUILD)/bpcn-mpi ## bpcn-mpi, for many machines
 needs-mpi:
 	$(Q)command -v mpicc >/dev/null || { echo "bpcn-mpi needs Open MPI (scripts/install-deps mpi installs it)." >&2; exit 1; }
 $(BUILD)/bpcn-mpi: $(MPI) $(MPI_CLI) $(EVERYTHING)
-	$(Q)mpicc $(BUILD_LDFLAGS) -o $@ $^ $(BLAS_LIBS) $(PICTURE_LIBS)
+	$(Q)mpicc $(BUILD_LDFLAGS) -o $@ $^ $(LIBS) $(PICTURE_LIBS)
 
 # ---- Python
 .PHONY: python

@@ -36,7 +36,7 @@ static void print_timings(const struct bench_run *b, const char *data, const str
                w->dim, w->hidden, w->particles);
     else
         printf("%s, hidden %zux3, %zu particle%s\n", data, w->hidden, w->particles, w->particles > 1 ? "s" : "");
-    put(b, "sgemm_gflops", b->gflops);
+    put(b, "peak_gflops", b->gflops);
     put(b, "stream_gbs", b->stream);
     put(b, "write_ms", t->write_ms);
     put(b, "write_evals", t->write_evals);
@@ -136,9 +136,9 @@ static int measure_growth(const struct bench_run *b)
 static int measure_cost(struct bench_run *b, const char *data, const struct workload *w, const fmt_table *rows)
 {
     struct timings t;
-    double gflops = machine_sgemm_gflops(), stream = machine_stream_gbs();
+    double gflops = machine_peak_gflops(), stream = machine_stream_gbs();
     const char *wrong = workload_run(w, rows->data, rows->rows, &t);
-    b->gflops = (gflops + machine_sgemm_gflops()) / 2;
+    b->gflops = (gflops + machine_peak_gflops()) / 2;
     b->stream = (stream + machine_stream_gbs()) / 2;
     if (wrong != NULL)
         return console_error(&b->console, "%s", wrong);
@@ -190,15 +190,15 @@ static int measure_machine(struct bench_run *b)
     if (bpcn_memory_create(&o, &memory) || bpcn_memory_get_stats(memory, &stats))
         return console_error(&b->console, "%s", bpcn_error());
     bpcn_memory_free(memory);
-    b->gflops = machine_sgemm_gflops();
+    b->gflops = machine_peak_gflops();
     b->stream = machine_stream_gbs();
     if (b->gflops == 0 || b->stream == 0)
         return console_error(&b->console, "out of memory");
     if (b->console.json)
-        printf("{\"bench\": \"machine\", \"sgemm_gflops\": %.5g, \"stream_gbs\": %.5g, \"kernels\": \"%s\"}\n",
+        printf("{\"bench\": \"machine\", \"peak_gflops\": %.5g, \"stream_gbs\": %.5g, \"kernels\": \"%s\"}\n",
                b->gflops, b->stream, stats.kernels);
     else
-        printf("sgemm_gflops %.1f   stream_gbs %.1f   kernels: %s\n\n", b->gflops, b->stream, stats.kernels);
+        printf("peak_gflops %.1f   stream_gbs %.1f   kernels: %s\n\n", b->gflops, b->stream, stats.kernels);
     return EXIT_DONE;
 }
 

@@ -33,8 +33,8 @@
  *     kept for the calls after it, whichever thread they come from, until the memory changes.
  *   - One pool of threads serves all memories of a process, and is started by the first call that has work for it: a call
  *     whose parameters times rows take less than 512 kB runs on its own thread.
- *   - Stack: a call needs less than 64 kB, on any thread, beside the thread-local variables that glibc puts into a thread's
- *     stack (of OpenBLAS 60 kB). The library's own threads have 256 kB each.
+ *   - Stack: a call needs less than 64 kB, on any thread, beside the thread-local variables of other libraries, which
+ *     glibc puts into a thread's stack. The library's own threads have 256 kB each.
  *   - Processes: after a fork the child may read a memory that lives in a file, save it elsewhere and free it. Every call
  *     of the child that would change or close the file is BPCN_INVALID; it never touches the parent's file. A fork waits
  *     for the calls of other threads to end, so that the child meets no lock that nobody will open.
@@ -191,8 +191,7 @@ typedef struct bpcn_options {
     bpcn_minimizer minimizer;       /* default BPCN_LBFGS */
     bpcn_precision precision;       /* default BPCN_FLOAT32 */
     int threads;                    /* that one call may use, 0 (default): as the environment variable
-                                       BPCN_THREADS says, otherwise one per core. BLAS, used for
-                                       factorisations, has a setting of its own */
+                                       BPCN_THREADS says, otherwise one per core */
     double adam_rate;               /* BPCN_ADAM: learning rate; default 0.01 */
     double adam_stop;               /* BPCN_ADAM: stop once no energy moved more; default 1e-3 */
     size_t adam_steps;              /* BPCN_ADAM: steps of one descent; default 500 */

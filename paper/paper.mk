@@ -1,6 +1,8 @@
 # The laboratory: the opponents, the experiments and their program, bpcn-paper. The Makefile includes this file; paths
 # are those of the repository.
 
+BLAS_CFLAGS = $(shell pkg-config --cflags openblas)
+BLAS_LIBS = $(shell pkg-config --libs openblas) -lm
 PAPER_BASELINES := $(patsubst %.c,$(BUILD)/%.o,$(wildcard paper/baselines/*.c))
 GPCN32 := $(BUILD)/paper/baselines/gpcn_search.f32.o
 PAPER := $(PAPER_BASELINES) $(GPCN32) $(patsubst %.c,$(BUILD)/%.o,$(wildcard paper/experiments/*.c)) \
@@ -53,7 +55,7 @@ PAPER_TESTS := $(patsubst paper/tests/%.c,$(BUILD)/paper/tests/%,$(wildcard pape
 $(BUILD)/paper/tests/%.o: paper/tests/%.c
 	$(COMPILE)
 $(PAPER_TESTS): $(BUILD)/paper/tests/%: $(BUILD)/paper/tests/%.o $(PAPER)
-	$(LINK) $^ $(TEST_LIBS)
+	$(LINK) $^ $(TEST_LIBS) $(BLAS_LIBS)
 $(BUILD)/paper/tests/test_baselines $(BUILD)/paper/tests/test_gpcn: $(BUILD)/paper/tests/baselines_support.o
 $(BUILD)/paper/tests/test_gpcn: $(BUILD)/tests/golden_files.o
 

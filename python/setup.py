@@ -1,7 +1,6 @@
 """Builds the extension on the static library of this tree, which is made first if it is not named by BPCN_LIBRARY."""
 import os
 import re
-import shlex
 import subprocess
 from pathlib import Path
 
@@ -16,10 +15,6 @@ WORK.mkdir(parents=True, exist_ok=True)
 VERSION = re.search(r'#define BPCN_VERSION "(.*)"', (TOP / "include/bayespcn.h").read_text())[1]
 
 
-def pkg_config(what):
-    return shlex.split(subprocess.run(["pkg-config", what, "openblas"], check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-
 class BuildWithLibrary(build_ext):
     def run(self):
         if "BPCN_LIBRARY" not in os.environ:
@@ -27,7 +22,7 @@ class BuildWithLibrary(build_ext):
         for extension in self.extensions:
             extension.extra_objects = [str(LIBRARY)]
             extension.depends.append(str(LIBRARY))
-            extension.extra_link_args += pkg_config("--libs") + ["-lm", "-pthread", "-Wl,--exclude-libs,ALL"]
+            extension.extra_link_args += ["-lm", "-pthread", "-Wl,--exclude-libs,ALL"]
         super().run()
 
 

@@ -332,36 +332,6 @@ static void the_gram_matrix_follows_the_updates_of_its_mean(void **state)
     free(z);
 }
 
-/* ---- factors */
-
-/* On both sides of the size from which LAPACK does it; a matrix like those of inner products. Of n products each, and
-   the sum as large as their condition (below n) lets it be. */
-static void a_cholesky_factor_gives_its_matrix_back(void **state)
-{
-    (void)state;
-    const size_t sizes[] = {1, 2, 7, 64, 128, 129, 200};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        size_t n = sizes[s];
-        double *a = room(n * n, sizeof *a), *r = room(n * n, sizeof *r);
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++)
-                a[i * n + j] = r[i * n + j] = (i == j ? 1 : 0) + 1 / (1 + fabs((double)i - (double)j));
-        assert_int_equal(cholesky_factor(n, r), 0);
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++) {
-                double sum = 0;
-                for (size_t k = 0; k <= i && k <= j; k++)
-                    sum += r[k * n + i] * r[k * n + j];
-                assert_near(sum, a[i * n + j], 1e-13 * (double)(n + 1));
-                assert_true(i <= j || r[i * n + j] == 0);
-            }
-        a[n * n - 1] = -1;
-        assert_int_equal(cholesky_factor(n, a), -1);
-        free(a);
-        free(r);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,7 +343,6 @@ int main(void)
         cmocka_unit_test(sweeps_equal_loops_in_double),
         cmocka_unit_test(the_gram_matrix_gives_the_errors_of_its_mean),
         cmocka_unit_test(the_gram_matrix_follows_the_updates_of_its_mean),
-        cmocka_unit_test(a_cholesky_factor_gives_its_matrix_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

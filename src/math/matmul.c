@@ -57,6 +57,12 @@ static void panel_range(const struct panels *p, size_t width, size_t j, size_t *
 #undef real
 #undef OF
 
+void matmul_add_f64(const struct panels *p, size_t from, size_t to, size_t n, const double *a, size_t a_stride,
+                    double *out, size_t out_stride)
+{
+    multiply_rows_f64(kernels_chosen(), p, from, to, n, a, a_stride, 1, out, out_stride);
+}
+
 int matmul_pack_new(size_t rows, size_t columns, const float *m, int transposed, struct panels *panels)
 {
     float *data = alloc_zeroed(matmul_packed_entries(rows, columns, sizeof *data), sizeof *data);

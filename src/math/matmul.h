@@ -39,6 +39,11 @@ struct panels matmul_pack_f32(size_t rows, size_t columns, const float *m, int t
                               float *data);
 struct panels matmul_pack_f64(size_t rows, size_t columns, const double *m, int transposed, enum panel_shape shape,
                               double *data);
+/* The same of a part of a larger matrix, whose rows are `stride` apart. */
+struct panels matmul_pack_part_f32(size_t rows, size_t columns, const float *m, size_t stride, int transposed,
+                                   enum panel_shape shape, float *data);
+struct panels matmul_pack_part_f64(size_t rows, size_t columns, const double *m, size_t stride, int transposed,
+                                   enum panel_shape shape, double *data);
 #define matmul_pack(rows, columns, m, transposed, shape, data)                                                         \
     _Generic(*(data), float : matmul_pack_f32, double : matmul_pack_f64)(rows, columns, m, transposed, shape, data)
 
@@ -63,6 +68,10 @@ void matmul_serial_f64(const struct panels *p, size_t n, const double *a, double
 /* Columns from .. to of the result only; `from` is at a panel's edge (a multiple of 16 will do). */
 void matmul_columns_f32(const struct panels *p, size_t from, size_t to, size_t n, const float *a, float *out);
 void matmul_columns_f64(const struct panels *p, size_t from, size_t to, size_t n, const double *a, double *out);
+
+/* Columns from .. to of out += a panels, where the rows of a and of out are parts of larger ones. */
+void matmul_add_f64(const struct panels *p, size_t from, size_t to, size_t n, const double *a, size_t a_stride,
+                    double *out, size_t out_stride);
 
 /* By the kernels given, for tests. */
 void matmul_by_f32(const struct kernels *kernels, const struct panels *p, size_t n, const float *a, float *out);

@@ -16,8 +16,8 @@ static void OF(clear_triangle)(enum panel_shape shape, size_t rows, size_t j, re
     }
 }
 
-struct panels OF(matmul_pack)(size_t rows, size_t columns, const real *m, int transposed, enum panel_shape shape,
-                              real *data)
+struct panels OF(matmul_pack_part)(size_t rows, size_t columns, const real *m, size_t stride, int transposed,
+                                   enum panel_shape shape, real *data)
 {
     for (size_t j = 0; j < columns; j += OF(LINE)) {
         real *panel = data + j * rows;
@@ -25,13 +25,19 @@ struct panels OF(matmul_pack)(size_t rows, size_t columns, const real *m, int tr
         if (width < OF(LINE))
             memset(panel, 0, rows * OF(LINE) * sizeof *panel);
         for (size_t k = 0; !transposed && k < rows; k++)
-            memcpy(panel + k * OF(LINE), m + k * columns + j, width * sizeof *m);
+            memcpy(panel + k * OF(LINE), m + k * stride + j, width * sizeof *m);
         for (size_t i = 0; transposed && i < width; i++)
             for (size_t k = 0; k < rows; k++)
-                panel[k * OF(LINE) + i] = m[(j + i) * rows + k];
+                panel[k * OF(LINE) + i] = m[(j + i) * stride + k];
         OF(clear_triangle)(shape, rows, j, panel);
     }
     return (struct panels){rows, columns, shape, data};
+}
+
+struct panels OF(matmul_pack)(size_t rows, size_t columns, const real *m, int transposed, enum panel_shape shape,
+                              real *data)
+{
+    return OF(matmul_pack_part)(rows, columns, m, transposed ? rows : columns, transposed, shape, data);
 }
 
 /* ---- products of many rows */
@@ -39,21 +45,22 @@ struct panels OF(matmul_pack)(size_t rows, size_t columns, const real *m, int tr
 /* The `lines` panels at column j, rows first .. last, times `rows` ordered rows. The last panel may be narrower than a
    line; its result goes through a tile on the stack. */
 static void OF(multiply_tile)(const struct kernels *kernels, size_t rows, const struct panels *p, size_t j,
-                              size_t lines, size_t first, size_t last, int add, const real *a, real *out)
+                              size_t lines, size_t first, size_t last, int add, const real *a, real *out,
+                              size_t out_stride)
 {
     size_t width = p->columns - j, apart = p->rows * OF(LINE);
     const real *panel = (const real *)p->data + j * p->rows + first * OF(LINE);
     out += j;
     if (width >= OF(LINE)) {
-        kernels->OF(tile)(rows, lines, last - first, a, panel, apart, add, out, p->columns);
+        kernels->OF(tile)(rows, lines, last - first, a, panel, apart, add, out, out_stride);
         return;
     }
     real tile[MOST_TILE_ROWS * OF(LINE)] = {0};
     for (size_t r = 0; r < rows; r++)
-        memcpy(tile + r * OF(LINE), out + r * p->columns, width * sizeof *out);
+        memcpy(tile + r * OF(LINE), out + r * out_stride, width * sizeof *out);
     kernels->OF(tile)(rows, 1, last - first, a, panel, apart, add, tile, OF(LINE));
     for (size_t r = 0; r < rows; r++)
-        memcpy(out + r * p->columns, tile + r * OF(LINE), width * sizeof *out);
+        memcpy(out + r * out_stride, tile + r * OF(LINE), width * sizeof *out);
 }
 
 /* Orders the first `count` columns of n rows as the tiles read them: tile by tile, each column by column. */
@@ -67,31 +74,33 @@ static void OF(order_rows)(size_t most, size_t n, size_t count, const real *a, s
     }
 }
 
-/* One stretch of k for some rows and the panels of columns from .. to; ordered [n x STRETCH]. */
+/* One stretch of k for some rows and the panels of columns from .. to; ordered [n x STRETCH]. Added to what is there if
+   `add`. */
 static void OF(multiply_stretch)(const struct kernels *kernels, const struct panels *p, size_t from, size_t to,
-                                 size_t n, size_t start, const real *a, real *out, real *ordered)
+                                 size_t n, size_t start, const real *a, size_t a_stride, int add, real *out,
+                                 size_t out_stride, real *ordered)
 {
     size_t count = least(STRETCH, p->rows - start), most = kernels->tile_rows;
-    OF(order_rows)(most, n, count, a + start, p->rows, ordered);
+    OF(order_rows)(most, n, count, a + start, a_stride, ordered);
     for (size_t j = from, lines; j < to; j += lines * OF(LINE)) {
         size_t first, last;
         lines = least(to, p->columns) - j >= kernels->tile_lines * OF(LINE) ? kernels->tile_lines : 1;
         panel_range(p, lines * OF(LINE), j, &first, &last);
-        int add = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
+        int later = start > first / STRETCH * STRETCH; /* not the panel's first stretch */
         first = first > start ? first : start;
         last = least(last, start + count);
         for (size_t i = 0; first < last && i < n; i += most) {
             size_t rows = least(most, n - i);
             OF(multiply_tile)
-            (kernels, rows, p, j, lines, first, last, add, ordered + i * count + (first - start) * rows,
-             out + i * p->columns);
+            (kernels, rows, p, j, lines, first, last, add || later, ordered + i * count + (first - start) * rows,
+             out + i * out_stride, out_stride);
         }
     }
 }
 
 /* The stack holds what a few rows need; more rows want memory, and go a few at a time where there is none. */
 static void OF(multiply_rows)(const struct kernels *kernels, const struct panels *p, size_t from, size_t to, size_t n,
-                              const real *a, real *out)
+                              const real *a, size_t a_stride, int add, real *out, size_t out_stride)
 {
     enum { FEW_ROWS = 8192 / (STRETCH * sizeof(real)) };
     real few[FEW_ROWS * STRETCH], *many = NULL;
@@ -103,19 +112,19 @@ static void OF(multiply_rows)(const struct kernels *kernels, const struct panels
     for (size_t i = 0; i < n; i += chunk)
         for (size_t start = 0; start < p->rows; start += STRETCH)
             OF(multiply_stretch)
-            (kernels, p, from, to, least(chunk, n - i), start, a + i * p->rows, out + i * p->columns,
-             many != NULL ? many : few);
+            (kernels, p, from, to, least(chunk, n - i), start, a + i * a_stride, a_stride, add, out + i * out_stride,
+             out_stride, many != NULL ? many : few);
     free(many);
 }
 
 void OF(matmul_by)(const struct kernels *kernels, const struct panels *p, size_t n, const real *a, real *out)
 {
-    OF(multiply_rows)(kernels, p, 0, p->columns, n, a, out);
+    OF(multiply_rows)(kernels, p, 0, p->columns, n, a, p->rows, 0, out, p->columns);
 }
 
 void OF(matmul_columns)(const struct panels *p, size_t from, size_t to, size_t n, const real *a, real *out)
 {
-    OF(multiply_rows)(kernels_chosen(), p, from, to, n, a, out);
+    OF(multiply_rows)(kernels_chosen(), p, from, to, n, a, p->rows, 0, out, p->columns);
 }
 
 void OF(matmul_serial)(const struct panels *p, size_t n, const real *a, real *out)

@@ -161,6 +161,7 @@
 #define log_unseal bpcn_internal_log_unseal
 #define masks_count_known bpcn_internal_masks_count_known
 #define masks_of_rows bpcn_internal_masks_of_rows
+#define matmul_add_f64 bpcn_internal_matmul_add_f64
 #define matmul_add_outer_f32 bpcn_internal_matmul_add_outer_f32
 #define matmul_add_outer_f64 bpcn_internal_matmul_add_outer_f64
 #define matmul_by_f32 bpcn_internal_matmul_by_f32
@@ -177,6 +178,8 @@
 #define matmul_pack_f32 bpcn_internal_matmul_pack_f32
 #define matmul_pack_f64 bpcn_internal_matmul_pack_f64
 #define matmul_pack_new bpcn_internal_matmul_pack_new
+#define matmul_pack_part_f32 bpcn_internal_matmul_pack_part_f32
+#define matmul_pack_part_f64 bpcn_internal_matmul_pack_part_f64
 #define matmul_packed_entries bpcn_internal_matmul_packed_entries
 #define matmul_plain_f32 bpcn_internal_matmul_plain_f32
 #define matmul_plain_f64 bpcn_internal_matmul_plain_f64
