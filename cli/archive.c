@@ -14,13 +14,13 @@
 
 enum { NAME_MOST = 64 };
 
-/* A member that is owned here, the array and its name. */
+/* An array and its name, both owned here. */
 struct packed {
     void *data;
     char name[NAME_MOST];
 };
 
-/* The members of an archive being made. */
+/* The members collected for a new archive. */
 struct packing {
     struct packed *packed; /* [capacity] */
     fmt_member *member;    /* [capacity] */
@@ -35,7 +35,7 @@ static void packing_free(struct packing *p)
     free(p->member);
 }
 
-/* Options, fields and counts, and of every shard its layers, top and weights. */
+/* Options, fields, counts, and the layers, top and weights of every shard. */
 static int packing_create(struct packing *p, size_t layers, size_t shards)
 {
     *p = (struct packing){.capacity = 20 + shards * (2 * layers + 3)};
@@ -44,7 +44,7 @@ static int packing_create(struct packing *p, size_t layers, size_t shards)
     return p->packed == NULL || p->member == NULL ? -1 : 0;
 }
 
-/* "mean0" of shard 0, "shard1.mean0" of the next; layer < 0: no number. */
+/* "mean0" for shard 0, "shard1.mean0" for shard 1; layer < 0 leaves the number out. */
 static void member_name(char *out, size_t shard, const char *name, int layer)
 {
     char before[24] = "", after[16] = "";
@@ -55,7 +55,7 @@ static void member_name(char *out, size_t shard, const char *name, int layer)
     snprintf(out, NAME_MOST, "%s%.16s%s", before, name, after);
 }
 
-/* Room for a member of up to three axes (0: no such axis); NULL when there is none. */
+/* A new member with up to three axes (0: no such axis); NULL when out of memory. */
 static void *add_member(struct packing *p, size_t shard, const char *name, int layer, fmt_type type, size_t a, size_t b,
                         size_t c)
 {
@@ -181,7 +181,7 @@ int archive_save(const struct console *console, const char *path, const bpcn_mem
     bpcn_options o = {.size = sizeof o};
     bpcn_stats stats = {.size = sizeof stats};
     struct packing p = {0};
-    bpcn_fail(BPCN_NO_MEMORY, "out of memory"); /* what it is unless a call below says otherwise */
+    bpcn_fail(BPCN_NO_MEMORY, "out of memory"); /* unless a call below sets another error */
     int failed = bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_stats(memory, &stats) != BPCN_OK ||
                  packing_create(&p, o.layers, stats.shards) || pack_options(&p, &o) ||
                  pack_counts(&p, memory, &stats) || pack_scale(&p, memory, &o) || pack_fields(&p, fields);
@@ -271,7 +271,7 @@ static int read_hidden(const struct unpacking *u, bpcn_options *o)
     return failed ? wrong(u, "hidden", "not the widths of hidden layers") : 0;
 }
 
-/* An archive without them is of one shard. */
+/* An archive without shards holds one. */
 static int read_shards(const struct unpacking *u, bpcn_options *o)
 {
     size_t when_full = 0;
@@ -405,7 +405,7 @@ static int read_shard(const struct unpacking *u, const bpcn_options *o, size_t s
 
 /* ---- shards */
 
-/* Begins the shards that the archive has, and says how many. One that takes any number of rows needs none of this. */
+/* Begins the archive's shards and returns their number. A memory with a single unlimited shard needs none of this. */
 static int begin_shards(const struct unpacking *u, const bpcn_options *o, bpcn_memory *memory, size_t *shards)
 {
     fmt_array rows = {0};
@@ -495,7 +495,7 @@ int cmd_export(int argc, char **argv)
     if (status != 0)
         return status;
     char *schema = fmt_schema_format(&file.note.fields), *text = schema;
-    if (schema != NULL && strncmp(schema, "fields=", 7) == 0) { /* the short form goes without its key */
+    if (schema != NULL && strncmp(schema, "fields=", 7) == 0) { /* the short form has no key */
         schema[strcspn(schema, "\n")] = '\0';
         text = schema + 7;
     }
@@ -548,7 +548,7 @@ int cmd_import(int argc, char **argv)
     if (!args_expect(&a, 2, 2))
         return a.status;
     const char *memory = args_rest(&a)[0], *archive = args_rest(&a)[1];
-    if (is_archive(memory) && !is_archive(archive)) { /* the other order is plain enough */
+    if (is_archive(memory) && !is_archive(archive)) { /* accept the other order too */
         archive = memory;
         memory = args_rest(&a)[1];
     }

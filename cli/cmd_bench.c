@@ -131,8 +131,8 @@ static int measure_growth(const struct bench_run *b)
     return status;
 }
 
-/* One configuration, on real rows when they were given. What the machine can do is measured before and
-   after: on a shared one it changes within minutes. */
+/* Measures one configuration, on the given rows if any. The machine's limits are measured before and after, because
+   on a shared machine they change within minutes. */
 static int measure_cost(struct bench_run *b, const char *data, const struct workload *w, const fmt_table *rows)
 {
     struct timings t;

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Widths that --capacity chooses among; rows that it is without being asked, where rows are pictures. */
+/* The range of widths that --capacity chooses from; the default capacity for pictures; the default number of names. */
 enum { WIDTH_LEAST = 16, WIDTH_MOST = 64, PICTURES_USUAL = 1024, NAMES_USUAL = 1024 };
 static const uint64_t capacity_most = (uint64_t)1 << 48;
 static const double announced_bytes = 1e9;
@@ -21,12 +21,12 @@ struct plan {
     bpcn_options options;
     fmt_schema fields;
     struct table_schema like;
-    int shapes;        /* of --image, --dim, --fields and --like, how many were given */
-    uint64_t capacity; /* 0: not given, as are the next two */
+    int shapes;        /* how many of --image, --dim and --fields were given */
+    uint64_t capacity; /* 0: not given */
     bool hidden, shards;
     bool force;
-    size_t files; /* 0: unsaid */
-    bool names;   /* their number was given */
+    size_t files; /* 0: not given */
+    bool names;   /* --names was given */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -144,7 +144,7 @@ static void plan_free(struct plan *plan)
     table_schema_free(&plan->like);
 }
 
-/* A table has a network of its own kind; what the command line says of it goes on top. */
+/* Tables have defaults of their own; the options of the command line override them. */
 static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
 {
     int status = table_schema_infer(&a->console, &plan->like);
@@ -156,7 +156,7 @@ static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
     status = table_options(&a->console, schema_of(plan), plan->like.path, plan->like.found.rows, &again.options);
     if (status != 0)
         return status;
-    parse_all(a, argc, argv, &again); /* it went well before */
+    parse_all(a, argc, argv, &again); /* succeeded before */
     again.like.found = plan->like.found;
     plan->like.found = (fmt_inference){0};
     plan_free(plan);
@@ -166,7 +166,7 @@ static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
 
 /* ---- shards */
 
-/* Less noise is left of narrow shards, but their rows want a unit each, and a code of a quarter of the entries. */
+/* Narrow shards leave less noise, but need a unit for each row, and a code of a quarter of the entries. */
 static size_t good_width(size_t dim)
 {
     size_t width = WIDTH_MOST;
@@ -183,14 +183,14 @@ static size_t narrowest(const bpcn_options *o)
     return width;
 }
 
-/* What was not said follows from what was: rows of a shard from its width, or its width from its rows. */
+/* Derives the missing options from the given ones: the rows of a shard from its width, or its width from its rows. */
 static int plan_shards(const struct console *console, struct plan *plan)
 {
     bpcn_options *o = &plan->options;
     if (plan->capacity > 0 && plan->shards)
         return console_usage(console, "give --capacity or --shards, not both: one follows from the other");
     if (o->views > 0 && (plan->capacity > 0 || plan->shards || plan->files > 0 || parts_only_folders())) {
-        o->views = 0; /* rows are to be told apart, or to be on several machines */
+        o->views = 0; /* views neither recognise rows nor spread over machines */
         o->shards = plan->shards ? o->shards : 1;
     }
     if (o->views > 0)
@@ -213,7 +213,7 @@ static int plan_shards(const struct console *console, struct plan *plan)
     return 0;
 }
 
-/* What works, but is hardly meant. */
+/* Warns of options that are valid but probably not intended. */
 static void warn(const struct console *console, const bpcn_options *o)
 {
     if (o->shards > 1 && o->shard_rows > narrowest(o))
@@ -245,7 +245,7 @@ static void print_created_shards(const struct console *console, const struct mem
                   then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
 }
 
-/* The file's bound, and whether the disk has that. */
+/* Prints the largest size of the file, and notes if the disk has less. */
 static void print_disk(const struct console *console, const char *path, const struct memory_head *h)
 {
     struct statvfs disk;
@@ -295,7 +295,7 @@ static void print_created(const struct args *a, const char *path, const struct t
     memory_head_free(&head);
 }
 
-/* Bytes of the first shard's means and roots, the greater part of an empty memory. */
+/* Bytes of the first shard's means and covariance factors, which dominate an empty memory. */
 static double bytes_of_shard(const bpcn_options *o)
 {
     double values = 0;
@@ -304,7 +304,7 @@ static double bytes_of_shard(const bpcn_options *o)
     return values * (double)o->particles * (o->precision == BPCN_FLOAT64 ? 8 : 4);
 }
 
-/* What takes long or does not fit is said before it begins; beyond the machine's memory it is to be asked for twice. */
+/* Announces a large memory before it is made, and refuses one beyond the machine's memory without --force. */
 static int announce(const struct console *console, const char *path, const bpcn_options *o, bool force)
 {
     double bytes = bytes_of_shard(o), there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -319,7 +319,7 @@ static int announce(const struct console *console, const char *path, const bpcn_
     return 0;
 }
 
-/* The memory that was asked for; 0, or an exit status after a message. */
+/* Makes the memory file: 0, or an exit status after a message. */
 static int create(struct args *a, struct plan *plan, const char *path)
 {
     struct memory_note note = {.fields = *schema_of(plan), .fullness = 0};
@@ -330,7 +330,7 @@ static int create(struct args *a, struct plan *plan, const char *path)
     if (plan_shards(&a->console, plan) != 0)
         return EXIT_USAGE;
     warn(&a->console, &plan->options);
-    if (note_format(&note, text, sizeof text - 128) != 0) /* counts are longer later on */
+    if (note_format(&note, text, sizeof text - 128) != 0) /* leaves space for longer counts */
         return console_error(
             &a->console,
             "%s: the names, words and scales of %zu columns take more than %d bytes (--ignore some columns)", path,

@@ -1,4 +1,4 @@
-/* bpcn delete: takes written rows back. */
+/* bpcn delete and bpcn forget: undo the write of rows; let every row fade. */
 #include "args.h"
 #include "commands.h"
 #include "fullness.h"
@@ -14,7 +14,7 @@ struct tally {
     size_t deleted, refused;
 };
 
-/* One row; a refusal is said and counted, anything else ends the command. */
+/* Deletes one row. A refusal is printed and counted; any other error ends the command. */
 static int delete_input_row(struct memory_file *file, const struct batch *batch, size_t row, struct tally *tally)
 {
     char name[4096];
@@ -57,7 +57,7 @@ static int delete_batch(struct memory_file *file, const struct batch *batch, str
     return 0;
 }
 
-/* What was done, whatever happened: 0, or an exit status. */
+/* Saves and reports the deletions so far, also after an error: 0, or an exit status. */
 static int finish_delete(struct memory_file *file, const struct tally *tally, int status)
 {
     int saved = tally->deleted > 0 ? measure_fullness(file, NULL) : 0;
@@ -103,7 +103,7 @@ static bool is_name(const struct memory_file *file, const char *text)
     return found;
 }
 
-/* Takes the names from among the arguments; how many are left. */
+/* Deletes the rows whose names are among the arguments; returns the number of arguments left. */
 static int delete_names(struct memory_file *file, char **given, int count, struct tally *tally, int *status)
 {
     int left = 0;

@@ -206,7 +206,7 @@ static int name_pictures(char (*name)[NAME_ROOM])
     return status == BPCN_OK ? 0 : complain(bpcn_error());
 }
 
-/* A memory file with the pictures, in narrow networks of which there are more than these fill. */
+/* Makes a memory file with the pictures and more shards than they fill. */
 static int make_file(const struct console *console, const struct demo *d, const char *names, const char *path)
 {
     bpcn_options o;
@@ -232,7 +232,7 @@ static int make_file(const struct console *console, const struct demo *d, const 
     return failed;
 }
 
-/* In a folder of their own: the memory, and the pictures to play with. Both go when a signal ends the server. */
+/* Serves a temporary folder with the memory and example pictures; removes it when a signal ends the server. */
 static int serve_from(const struct console *console, struct demo *d, const char *folder, const char *listen)
 {
     char path[PATH_MOST], examples[PATH_MOST], file[PATH_MOST + NAME_ROOM + 2], address[256];

@@ -1,5 +1,5 @@
-/* bpcn info: what a memory file is and how full it is. With --header from its header alone, which
-   knows nothing of what the log has added since the last checkpoint. */
+/* bpcn info: what a memory file is and how full it is; bpcn list: its names; bpcn sample: new rows. --header reads the
+   header alone, which does not include the log's changes since the last checkpoint. */
 #include "args.h"
 #include "commands.h"
 #include "fullness.h"
@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { GROUPS_MOST = 64 }; /* shards that are drawn one by one; more are grouped */
+enum { GROUPS_MOST = 64 }; /* shards drawn one by one; more are grouped */
 
 static void json_shards(const struct memory_head *h)
 {
@@ -85,7 +85,7 @@ static bool has_blocks(void)
            (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
 }
 
-/* One block for every `each` shards, as high as they are full; shaded where none has begun. */
+/* Draws one block for every `each` shards, as high as they are full; shaded if none has begun. */
 static void draw_blocks(const struct console *console, const struct memory_head *h, size_t each)
 {
     static const char *const blocks[] = {"▁", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};

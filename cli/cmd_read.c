@@ -1,5 +1,5 @@
-/* bpcn read: recalls rows from fragments or noisy copies. bpcn score: only asks how familiar they
-   are. Both give a verdict on every row. */
+/* bpcn read recalls rows from fragments or noisy copies; bpcn score only says how familiar they are. Both give a
+   verdict on every row. */
 #include "args.h"
 #include "bayespcn.h"
 #include "commands.h"
@@ -20,16 +20,17 @@
 
 struct scores;
 
-/* To a path ("-": standard output); NULL after a message. alarm: the typicality up to which a row is one; negative: no
-   such column. */
+/* Opens a CSV file ("-": standard output); NULL after a message. A row with a typicality of at most `alarm` is an
+   alarm; a negative alarm leaves that column out. */
 struct scores *scores_open(const struct console *console, const char *path, double alarm);
 
 /* Of the row with that number, counted from 0 over all inputs; a typicality below 0 is not known, and left empty. info
  * NULL: the row could not be read. 0, or an exit status after a message. */
 int scores_add(struct scores *scores, size_t row, const bpcn_read_info *info, double typicality);
-int scores_flush(struct scores *scores); /* for who waits at the other end */
+int scores_flush(struct scores *scores); /* for a reader at the other end of a pipe */
 
-/* Keeps the file, or leaves what was there; frees. NULL is fine. 0, or an exit status after a message. */
+/* Replaces the old file if `keep`, otherwise leaves it; frees. NULL is allowed. 0, or an exit status after a message.
+ */
 int scores_close(struct scores *scores, bool keep);
 
 /* ---- One line a row. */
@@ -103,7 +104,7 @@ struct reading {
     struct output *out;
     struct progress progress;
     bool score;   /* verdicts only */
-    bool write;   /* score --write: every row is learnt after it was scored */
+    bool write;   /* score --write: write every row after its score */
     double alarm; /* score --alarm: for rows of this typicality and below; negative: none */
     size_t alarms;
     const char *scores_path; /* score -o */
@@ -111,11 +112,11 @@ struct reading {
     size_t written;
     double refuse;                   /* --refuse-below */
     size_t shards;                   /* begun so far */
-    size_t recall_rows;              /* --shards-read: that a row is read in; 0: as the library thinks */
+    size_t recall_rows;              /* --shards-read; 0: the library's choice */
     size_t verdicts[BPCN_BLEND + 1]; /* rows by verdict */
     size_t rows, refused, recalled, judged, right, labelled;
     double error;    /* sum over judged rows */
-    size_t doubtful; /* whole rows, new as they stand, that may be noisy copies of known ones */
+    size_t doubtful; /* complete rows that are new but may be noisy copies of known ones */
     double noise;    /* sum of the noise that was estimated for them */
 };
 
@@ -127,12 +128,11 @@ struct row_view {
     const bpcn_read_info *info;
     const float *answer; /* NULL: refused, or only scored */
     size_t row;
-    double typicality;    /* negative: not known, or not asked for */
-    char name[NAME_ROOM]; /* of the row that was recalled; "": none is known */
+    double typicality;    /* negative: unknown */
+    char name[NAME_ROOM]; /* of the recalled row; "": none */
 };
 
-/* Mean square error where the query was hidden or, with nothing hidden, spoilt; negative when the
-   truth of none of it is known. */
+/* Mean square error over the hidden entries or, if none is hidden, over all; negative when no truth is known. */
 static double row_error(const struct reading *r, const struct row_view *v)
 {
     const fmt_schema *fields = &r->file.note.fields;
@@ -154,13 +154,13 @@ static double row_error(const struct reading *r, const struct row_view *v)
     return count ? sum / (double)count : -1;
 }
 
-/* Whether the memory was asked for the field: no entry of it was known. */
+/* Whether the query left the whole field unknown. */
 static bool was_asked(const struct query *query, const fmt_column *f, size_t dim, size_t row)
 {
     return memchr(query->known + row * dim + f->offset, 1, f->size) == NULL;
 }
 
-/* A number in the table's units, or a word, that the memory was asked for. */
+/* A recalled cell: a number in the table's units, or a word. */
 static void json_cell(const fmt_column *f, const float *x)
 {
     fmt_style plain = {.separator = '\0', .decimal = '.'};
@@ -303,7 +303,7 @@ static void count_labels(struct reading *r, const struct row_view *v)
     }
 }
 
-/* Refused rows are blanked: an unknown thing gets no answer. */
+/* Counts and prints verdicts and errors; blanks the answers of refused rows. */
 static void judge(struct reading *r, const struct batch *batch, const struct query *query, size_t first, size_t rows,
                   const bpcn_read_info *info, const double *typicality, float *answers)
 {
@@ -363,7 +363,7 @@ static int read_chunk(struct reading *r, const struct batch *batch, const struct
                          batch->first + first + rows - 1, bpcn_error());
 }
 
-/* Learns one row, of which the query says what is known. */
+/* Writes one row; the query marks its known entries. */
 static int learn(struct reading *r, const struct batch *part, const struct query *view)
 {
     size_t dim = r->file.note.fields.dim, written = 0;
@@ -397,7 +397,7 @@ static int answer_rows(struct reading *r, const struct input *input, const struc
             progress_clear(&r->progress);
         judge(r, batch, query, first, rows, info, typicality, answers);
         if (ferror(stdout))
-            return console_flush(r->file.console, EXIT_DONE); /* nobody listens any more */
+            return console_flush(r->file.console, EXIT_DONE); /* the reader of the pipe has gone */
         for (size_t i = 0; i < rows; i++)
             familiarity[i] = info[i].familiarity;
         struct batch part = *batch;
@@ -420,7 +420,7 @@ static int answer_rows(struct reading *r, const struct input *input, const struc
     return 0;
 }
 
-/* Rows of one call: as many as there are, within reason. */
+/* Rows of one call: all of the batch, within CHUNK_BYTES and RECALL_MOST. */
 static size_t rows_at_once(const struct reading *r, const struct batch *batch)
 {
     size_t fit = CHUNK_BYTES / (r->file.note.fields.dim * sizeof(float));

@@ -1,5 +1,4 @@
-/* bpcn write: one-shot writes of every row, with progress, and a word on what was new and how full
-   the memory is now. */
+/* bpcn write: writes every row in one shot and reports how many were new and how full the memory is. */
 #include "args.h"
 #include "commands.h"
 #include "fullness.h"
@@ -22,10 +21,10 @@ struct auto_forget {
 /* A fixed beta after every write, by bpcn_memory_forget. */
 struct auto_forget auto_forget_fixed(double beta);
 
-/* What suits the memory's narrowest layer. */
+/* Chooses beta and period from the memory's narrowest layer. */
 struct auto_forget auto_forget_choose(const bpcn_options *options);
 
-/* To be called before every write. */
+/* Call before every write. */
 bpcn_status auto_forget_step(struct auto_forget *auto_forget, struct memory_file *file);
 
 /* ---- Automatic forgetting: a discount before every eighth write, by which a row written as many rows ago as the
@@ -61,7 +60,7 @@ bpcn_status auto_forget_step(struct auto_forget *f, struct memory_file *file)
     return f->beta < 0 ? memory_file_forget(file, -f->beta) : memory_file_discount(file, f->beta);
 }
 
-enum { MOST = 8192, AHEAD = 64 }; /* rows of one call, at most; rows looked for in all shards at once */
+enum { MOST = 8192, AHEAD = 64 }; /* the most rows of one write; of one read in all shards */
 
 struct writing {
     struct memory_file file;
@@ -70,21 +69,21 @@ struct writing {
     struct probes probes;
     struct progress progress;
     size_t written, verdicts[BPCN_BLEND + 1]; /* rows, and by verdict before they were written */
-    bpcn_read_info known[AHEAD]; /* what any shard says of the rows at hand; the write itself asks only its own */
-    size_t ahead, until;         /* of the batch: these rows */
-    size_t empty;                /* rows of which nothing is known */
-    bool skip_known;             /* --skip-known: each row is asked for before it is written */
-    size_t passed;               /* rows that the memory knew and that were not written again */
+    bpcn_read_info known[AHEAD];              /* the best shard's verdicts; a write reads only the open shard */
+    size_t ahead, until;                      /* the rows of the batch that `known` is about */
+    size_t empty;                             /* rows without known entries */
+    bool skip_known;                          /* --skip-known */
+    size_t passed;                            /* rows skipped because the memory knew them */
 };
 
-/* What the memory says of rows as they stand: info [rows]. A bad row is nothing to it: of that its write will tell. */
+/* Reads rows without noise: info [rows]. A bad row is no error here; its write reports it. */
 static int ask_for(struct writing *w, const struct batch *batch, size_t first, size_t rows, bpcn_read_info *info)
 {
     bpcn_read_options o;
     size_t dim = w->options.dim;
     bpcn_read_options_default(&o, sizeof o);
     o.noise = 0;
-    o.shards = 1; /* a row as it stands has but one that could have it */
+    o.shards = 1; /* without noise, a single shard can hold a row */
     memset(info, 0, rows * sizeof *info);
     unsigned char *all = malloc(rows * dim);
     if (all == NULL)
@@ -98,7 +97,7 @@ static int ask_for(struct writing *w, const struct batch *batch, size_t first, s
     return status == BPCN_OK || status == BPCN_INVALID ? 0 : memory_file_error(&w->file, status);
 }
 
-/* Of several shards: how familiar the rows from `first` on are, as many as go to one shard. */
+/* With several shards: reads the rows from `first` that go to one shard in all shards. */
 static int look_ahead(struct writing *w, const struct batch *batch, size_t first)
 {
     bpcn_stats stats = {.size = sizeof stats};
@@ -135,7 +134,7 @@ static int passes_over(struct writing *w, const struct batch *batch, size_t row)
     return 1;
 }
 
-/* What is known of rows: NULL where that is everything. */
+/* The known entries of rows; NULL: all. */
 static const unsigned char *known_of(const struct batch *batch, size_t first, size_t count, size_t dim)
 {
     const unsigned char *known = batch->known ? batch->known + first * dim : NULL;
@@ -189,7 +188,7 @@ static int learn_rows(struct writing *w, const struct batch *batch, size_t first
     return console_error(w->file.console, "%s: %s%s", name, bpcn_error(), status == BPCN_FULL ? full_hint : "");
 }
 
-/* Rows from `first` on that are written at once: those before the next of which nothing is known. */
+/* How many rows from `first` on one call writes: those before the next row without known entries. */
 static size_t rows_together(const struct batch *batch, size_t first, size_t most, size_t dim)
 {
     size_t count = 0, left = batch->rows - first;
@@ -203,7 +202,9 @@ static int write_batch(struct writing *w, const struct input *input, const struc
 {
     const fmt_schema *fields = &w->file.note.fields;
     size_t before = w->written + w->passed, most = memory_file_write_most(&w->file);
-    most = w->auto_forget.beta != 0 || w->skip_known ? 1 : most < MOST ? most : MOST; /* old rows fade between two */
+    most = w->auto_forget.beta != 0 || w->skip_known ? 1
+           : most < MOST                             ? most
+                                                     : MOST; /* forgetting happens between two rows */
     for (size_t f = 0; f < fields->count; f++)
         if (!batch->given[f])
             return console_error(w->file.console, "%s: field %s is missing (give %s=FILE)", batch->name,
@@ -272,7 +273,7 @@ static void print_written(const struct writing *w, double rate)
     print_empty(w);
 }
 
-/* Whatever happened, the rows that were written stay, and their number is said. */
+/* After an error too, the rows already written stay, and their number is printed. */
 static int finish_write(struct writing *w, int status)
 {
     double rate = progress_rate(&w->progress);
@@ -318,7 +319,7 @@ static int write_inputs(struct writing *w, struct input *input)
     return status ? status : skipped ? skipped : bad;
 }
 
-/* Shards have a sharper way to keep the recent past than to let everything fade. */
+/* Recycling shards keeps the recent past sharper than --forget auto. */
 static void advise_on_shards(const struct console *console, const char *path, const bpcn_options *o)
 {
     if (o->shards > 1 && o->when_full == BPCN_RECYCLE)

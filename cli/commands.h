@@ -19,7 +19,7 @@ int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
-/* Not there where the libraries of the server were missing. */
+/* NULL in a build without the server's libraries. */
 __attribute__((weak)) int cmd_serve(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 

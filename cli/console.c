@@ -29,7 +29,7 @@ int console_error(const struct console *console, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    flockfile(stderr); /* threads of the server say one line at a time */
+    flockfile(stderr); /* the server's threads print one line at a time */
     prefix(console);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
@@ -156,7 +156,7 @@ int console_flush(const struct console *console, int status)
 
 /* ---- Texts that are to be names, made to fit. */
 
-/* Bytes of the character at p, which are followed by a zero; 0: it is no UTF-8, or a control character. */
+/* Bytes of the character at p, in a string that ends with a zero; 0: not UTF-8, or a control character. */
 static size_t character(const unsigned char *p)
 {
     size_t n = utf8_length(p);

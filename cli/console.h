@@ -1,4 +1,4 @@
-/* What the program says: errors, notes and results, and the numbers that it exits with. */
+/* What the program prints: errors, notes and results; and its exit statuses. */
 #ifndef BPCN_CLI_CONSOLE_H
 #define BPCN_CLI_CONSOLE_H
 
@@ -15,7 +15,7 @@ extern const char program_name[]; /* "bpcn" or "bpcn-mpi" */
 enum {
     EXIT_DONE = 0,
     EXIT_FAILED = 1,       /* an input, a file or the system: the message says which */
-    EXIT_USAGE = 2,        /* the command line makes no sense */
+    EXIT_USAGE = 2,        /* the command line is wrong */
     EXIT_REFUSED = 3,      /* done, but some rows were refused: unknown to the memory */
     EXIT_DAMAGED = 4,      /* the memory file is damaged, or is no memory file */
     EXIT_INTERRUPTED = 130 /* Ctrl-C; finished writes are in the file. SIGTERM makes it 143 (exit_status) */
@@ -46,10 +46,10 @@ int console_usage(const struct console *console, const char *format, ...) CONSOL
 /* A note on standard error, unless quiet. */
 void console_note(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
-/* The same also when quiet: something was lost, or will be. */
+/* A note also when quiet: something was lost, or will be. */
 void console_warn(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
-/* What was asked for, on standard output (unless quiet or json). */
+/* A result on standard output, unless quiet or json. */
 void console_print(const struct console *console, const char *format, ...) CONSOLE_FORMAT(2);
 
 enum colour { COLOUR_PLAIN, COLOUR_GOOD, COLOUR_BAD, COLOUR_DIM, COLOUR_BOLD };
@@ -69,8 +69,8 @@ void json_write_number(FILE *out, double value);
 /* "13.9 MB", "6.4 kB": a static buffer, of which there are four in turn. */
 const char *console_bytes(uint64_t bytes);
 
-/* Ends a command that came to this status: where nothing else was wrong, but not everything went out to standard
-   output, says so and returns EXIT_FAILED. */
+/* Flushes standard output and returns the status; EXIT_FAILED, after a message, if the status was good but the flush
+   failed. */
 int console_flush(const struct console *console, int status);
 
 /* ---- Names of rows as the program makes them: of file names and of cells. */

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below half, probes that do not come back say more about the rows than about the memory. */
+/* Fullness below which probes that are not recalled say more about the rows than about the memory. */
 static const double nearly_full = 0.9, half_full = 0.5;
 
-/* Between these all rows come back while they fit; well beyond, few or none (docs/CHOOSING.md). */
+/* Root mean squares of values between which all rows that fit are recalled; far outside, few or none
+   (docs/CHOOSING.md). */
 static const double scale_least = 0.05, scale_most = 5;
 
 enum colour verdict_colour(bpcn_verdict verdict)
@@ -27,7 +28,7 @@ static size_t heaviest_particle(const bpcn_memory *memory, size_t shard, size_t 
     return best;
 }
 
-/* How much of its weights' uncertainty is used up, in the fullest layer of the heaviest particle. */
+/* The share of the weights' uncertainty that is used up, in the fullest layer of the heaviest particle. */
 static double shard_fullness(const bpcn_memory *memory, const bpcn_options *o, size_t shard)
 {
     double fullest = 0;
@@ -47,8 +48,7 @@ static double shard_fullness(const bpcn_memory *memory, const bpcn_options *o, s
     return fmin(1, fullest);
 }
 
-/* Of several shards: their rows over those that they are meant for, or, once there are more in one, the mean over
-   shards. */
+/* With several shards: the share of their rows that is written or, once a shard has more, the mean over shards. */
 static double shards_fullness(const bpcn_memory *memory, const bpcn_options *o, const uint64_t *rows, size_t count)
 {
     double sum = 0;
@@ -76,7 +76,7 @@ double memory_fullness(const bpcn_memory *memory)
     double full = -1;
     if (bpcn_memory_get_options(memory, &o) != BPCN_OK || bpcn_memory_get_shards(memory, NULL, 0, &count) != BPCN_OK)
         return -1;
-    if (o.shards == 1 && o.shard_step <= 1) /* and is no part of several */
+    if (o.shards == 1 && o.shard_step <= 1) /* and is not a part of a folder */
         return shard_fullness(memory, &o, 0);
     uint64_t *rows = calloc(count, sizeof *rows);
     if (rows != NULL && bpcn_memory_get_shards(memory, rows, count, &count) == BPCN_OK)
@@ -91,7 +91,7 @@ int probes_begin(struct probes *p, const bpcn_options *o, bool auto_forget)
 {
     *p = (struct probes){.rows = malloc(PROBES * o->dim * sizeof *p->rows), .dim = o->dim, .most = PROBES, .state = 1};
     p->latest = auto_forget || o->when_full == BPCN_RECYCLE;
-    uint64_t kept = (uint64_t)(o->shards - 1) * o->shard_rows; /* at least, when a shard was just emptied */
+    uint64_t kept = (uint64_t)(o->shards - 1) * o->shard_rows; /* at least: a shard may just have been emptied */
     if (o->when_full == BPCN_RECYCLE && kept < PROBES)
         p->most = kept > 0 ? (size_t)kept : 1;
     return p->rows == NULL ? -1 : 0;
@@ -119,7 +119,7 @@ void probes_add(struct probes *p, const float *row)
         memcpy(p->rows + at * p->dim, row, p->dim * sizeof *row);
 }
 
-/* A quarter hidden: the right of a picture, or every fourth entry. */
+/* Hides a quarter: the right of a picture, or every fourth entry. */
 static void hide_quarter(const fmt_schema *fields, unsigned char *known)
 {
     const fmt_column *picture = fmt_schema_picture(fields);
@@ -192,10 +192,10 @@ int measure_fullness(struct memory_file *file, const struct probes *p)
     return r->probes > 0 ? recall_probes(file, p, &r->recalled) : 0;
 }
 
-/* What to do where rows are lost, or soon will be. */
+/* Advice for a memory that loses rows, or soon will; NULL: none. */
 static const char *advice_of(const bpcn_options *o, bool lost, bool full)
 {
-    if (o->shards > 1 && o->when_full == BPCN_RECYCLE) /* that it is full is as it should be */
+    if (o->shards > 1 && o->when_full == BPCN_RECYCLE) /* a recycling memory is meant to be full */
         return lost ? "it no longer recalls what was written: create a memory with fewer rows per shard (--shard-rows)"
                     : NULL;
     if (lost)
@@ -219,7 +219,7 @@ bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *o
 {
     bool recalls = fullness_recalls(r);
     bool odd = r->scale > 0 && (r->scale < scale_least || r->scale > scale_most);
-    if (o->views > 0) /* it is not meant to tell rows apart */
+    if (o->views > 0) /* views are not meant to recognise rows */
         return false;
     if (!recalls && odd) {
         snprintf(out, capacity,

@@ -1,4 +1,4 @@
-/* How a verdict is shown; and how full a memory is. */
+/* The colour of a verdict; how full a memory is; advice. */
 #ifndef BPCN_CLI_FULLNESS_H
 #define BPCN_CLI_FULLNESS_H
 
@@ -14,8 +14,8 @@ enum colour verdict_colour(bpcn_verdict verdict);
    share of their rows that is written, or, once a shard has more than its rows, the mean of that measure. */
 double memory_fullness(const bpcn_memory *memory);
 
-/* A random sample of the rows written by this command, or where old rows are to fade its latest, to
-   be asked for again at its end. */
+/* A random sample of the rows that this command writes (its latest rows if old ones fade), to be recalled at its end.
+ */
 enum { PROBES = 16 };
 struct probes {
     float *rows; /* [PROBES x dim] */
@@ -29,10 +29,10 @@ int probes_begin(struct probes *probes, const bpcn_options *options, bool auto_f
 void probes_add(struct probes *probes, const float *row);
 void probes_free(struct probes *probes);
 
-/* Measures fullness and recall of the probes and remembers both in the file's note. */
+/* Measures fullness and recall of the probes, and stores both in the file's note. */
 int measure_fullness(struct memory_file *file, const struct probes *probes);
 
-/* Whether nine in ten of the probes come back. */
+/* Whether nine in ten of the probes are recalled. */
 bool fullness_recalls(const struct memory_note *note);
 
 /* A sentence on what to do when it is nearly full or does not recall what was written; false: nothing. */

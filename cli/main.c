@@ -33,8 +33,8 @@ static int version(void)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a reader that went away, a limit on the size of files: */
-    signal(SIGXFSZ, SIG_IGN); /* errors to report, not reasons to die in the middle */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a limit on file sizes are */
+    signal(SIGXFSZ, SIG_IGN); /* errors to report, not reasons to end midway */
     if (argc < 2) {
         help_overview(stderr);
         return EXIT_USAGE;

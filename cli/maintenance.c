@@ -1,4 +1,4 @@
-/* Checking, recovering and folding memory files. */
+/* bpcn check, recover and compact. */
 #include "maintenance.h"
 
 #include "args.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Does something with every file of a folder, or with the one file. */
+/* Calls a function for every file of a folder, or for the one file. */
 static int each_file(const struct console *console, const char *path,
                      int (*act)(const struct console *console, const char *path, bpcn_file_info *total),
                      bpcn_file_info *total)
@@ -19,7 +19,7 @@ static int each_file(const struct console *console, const char *path,
     char part[PATH_MOST + 64];
     if (!memory_file_is_folder(path))
         return act(console, path, total);
-    int failed = memory_file_open(console, path, TO_LOOK, &file); /* whether each has its place in the whole */
+    int failed = memory_file_open(console, path, TO_LOOK, &file); /* whether each belongs to the folder */
     if (failed)
         return failed;
     for (size_t f = 0; !failed && f < file.folder->files; f++) {
@@ -157,7 +157,7 @@ int maintenance_recover(struct console *console, const char *from, const char *t
 
 /* ---- compact */
 
-/* Opens a file, with what is to be told about it in *info. */
+/* Opens a file and fills in *info. */
 static int open_file(const struct console *console, const char *path, int read_only, bpcn_memory **memory,
                      bpcn_file_info *info)
 {
@@ -191,7 +191,7 @@ static int fold_file(const struct console *console, const char *path, bpcn_file_
     return failed;
 }
 
-/* Saves to a new file with the permissions of the file `path`; until it has them it is the user's alone. */
+/* Saves to a new file with the permissions of the file `path`; until then only its owner may read it. */
 static bpcn_status save_like(const bpcn_memory *memory, const char *path, const char *to)
 {
     struct stat st;
@@ -205,7 +205,7 @@ static bpcn_status save_like(const bpcn_memory *memory, const char *path, const 
     return status;
 }
 
-/* The same to a new file, and the old one stays as it is. */
+/* The same to a new file; the old one stays as it is. */
 static int fold_to(const struct console *console, const char *path, const char *to, bpcn_file_info *total)
 {
     struct stat st;

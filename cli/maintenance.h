@@ -1,11 +1,11 @@
-/* Looking after memory files: whether they are sound, what is intact of them, and folding their logs. */
+/* bpcn check, recover and compact, for a file or every file of a folder. */
 #ifndef BPCN_CLI_MAINTENANCE_H
 #define BPCN_CLI_MAINTENANCE_H
 
 #include "console.h"
 
-/* Verifies everything, printing what is wrong and where: EXIT_DAMAGED when something is, EXIT_REFUSED when a crash left
-   something that was never finished. A file, or a folder of files. */
+/* Verifies everything and prints the first damage: EXIT_DAMAGED if there is any, EXIT_REFUSED if a crash left something
+   unfinished. */
 int maintenance_check(const struct console *console, const char *path);
 
 /* Saves what is intact of a damaged file to a new one; EXIT_REFUSED when something is lost. */

@@ -1,4 +1,4 @@
-/* Memories in files, as the library keeps them, with the program's note in the note of the first. */
+/* Memories in files, with the program's note in the note of the first file. */
 #include "memory_file.h"
 
 #include "fullness.h"
@@ -58,7 +58,7 @@ int note_format(const struct memory_note *r, char *out, size_t capacity)
     return used < 0 || (size_t)used >= capacity ? -1 : 0;
 }
 
-/* The value of a key, up to the end of its line; false when there is none. Names of columns have no =. */
+/* The value of a key, up to the end of its line; false when the text has no such key. Names of columns have no =. */
 static bool find_value(const char *text, const char *key, char *out, size_t capacity)
 {
     size_t length = strlen(key);
@@ -74,7 +74,7 @@ static bool find_value(const char *text, const char *key, char *out, size_t capa
     return false;
 }
 
-/* None where they make no sense. */
+/* Trials that make no sense count as none. */
 static void read_trials(const char *text, bpcn_trials *t)
 {
     char entries[64], errors[64], spreads[64], plain[64];
@@ -123,7 +123,7 @@ static bpcn_status set_note(bpcn_memory *memory, const struct folder_stamp *stam
     if (stamp != NULL)
         folder_stamp_line(stamp, text);
     size_t used = strlen(text);
-    int failed = note_format(note, text + used, sizeof text - used); /* too long: the library's sentence says so */
+    int failed = note_format(note, text + used, sizeof text - used); /* if it is too long, the library says so */
     return bpcn_memory_set_note(memory, text, failed ? BPCN_MAX_NOTE + 1 : strlen(text));
 }
 
@@ -215,7 +215,7 @@ void memory_file_tell_seal(const struct console *console, const char *path, uint
     noted |= torn > 0;
 }
 
-/* Opens the file itself, or its parts; says what a crash left, and reads the note. */
+/* Opens the file or the folder's files, notes what a crash left, and reads the note. */
 static bpcn_status open_memory(struct memory_file *file, int read_only, bpcn_memory **first)
 {
     struct totals t = {0};
@@ -320,7 +320,7 @@ bpcn_status memory_file_options(const struct memory_file *file, bpcn_options *op
     return BPCN_OK;
 }
 
-/* Of a folder what its files sum up to. */
+/* For a folder, the sums over its files. */
 static bpcn_status folder_stats(const struct memory_file *file, bpcn_stats *stats, struct totals *t)
 {
     const struct folder *folder = file->folder;
@@ -336,7 +336,7 @@ static bpcn_status folder_stats(const struct memory_file *file, bpcn_stats *stat
     stats->bytes_most = (size_t)t->bytes_most;
     stats->shards = (size_t)t->shards;
     stats->names = (size_t)t->names;
-    stats->name_bytes *= folder->files; /* they are alike */
+    stats->name_bytes *= folder->files; /* the files have one shape */
     stats->open_shard = folder_open_shard(folder);
     return BPCN_OK;
 }
@@ -427,7 +427,7 @@ bpcn_status memory_file_write(struct memory_file *file, const float *x, const un
     return status;
 }
 
-/* One, so that an interrupt waits for one row only; or so many that every process has a shard to fill. */
+/* One row, so that an interrupt waits for one only; with several processes, enough rows for each to fill a shard. */
 size_t memory_file_write_most(const struct memory_file *file)
 {
     size_t fit = GROUP_BYTES / (file->options.dim * sizeof(float)), each = file->options.shard_rows;
@@ -544,7 +544,7 @@ static bpcn_status fill_head(const struct memory_file *file, struct memory_head 
     if (status == BPCN_OK)
         status = memory_file_shard_rows(file, head->rows);
     for (size_t k = 0; k < head->options.shards && status == BPCN_OK; k++)
-        if (head->rows[k] > 0 && k >= head->stats.shards) /* after a crash there may be some before it that have not */
+        if (head->rows[k] > 0 && k >= head->stats.shards) /* after a crash an earlier shard may not have begun */
             head->stats.shards = k + 1;
     return status;
 }
@@ -559,7 +559,7 @@ int memory_file_head(const struct console *console, const char *path, struct mem
                                  .stats.size = sizeof head->stats,
                                  .note = file.note,
                                  .files = file.folder != NULL ? file.folder->files : 0};
-    file.note.fields = (fmt_schema){0}; /* the head has it now */
+    file.note.fields = (fmt_schema){0}; /* the head owns it now */
     bpcn_status status = fill_head(&file, head);
     if (status != BPCN_OK) {
         failed = memory_file_error(&file, status);

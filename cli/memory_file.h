@@ -1,5 +1,5 @@
-/* A memory as the commands see it, in a file or in a folder of files: what its rows mean, how full it was found, and
-   what is done with it. Commands of both bpcn and bpcn-mpi touch an open memory through these functions alone. */
+/* A memory as the commands of bpcn and bpcn-mpi see it, in a file or in a folder of files. They use an open memory only
+   through these functions. */
 #ifndef BPCN_CLI_MEMORY_FILE_H
 #define BPCN_CLI_MEMORY_FILE_H
 
@@ -7,12 +7,12 @@
 #include "console.h"
 #include "table_schema.h"
 
-/* What the program keeps in the file's note, next to the memory itself: lines of key=value that can be read by eye. */
+/* What the program keeps in the file's note: lines of key=value. */
 struct memory_note {
     fmt_schema fields; /* what a row is */
     double fullness;   /* 0 .. 1, measured after the write numbered `measured`; negative: never */
-    size_t probes;     /* written rows that were asked for again then */
-    size_t recalled;   /* how many of them came back */
+    size_t probes;     /* written rows whose recall was tested */
+    size_t recalled;   /* how many of them were recalled */
     double scale;      /* root mean square of their values; 0: not known */
     uint64_t measured; /* writes at that time */
     bpcn_trials trials;
@@ -20,12 +20,12 @@ struct memory_note {
 
 enum { NOTE_MOST = BPCN_MAX_NOTE };
 
-/* Text of a note and back; -1 when it does not fit or makes no sense. A text without a schema means one vector of dim
-   entries. Free the schema of what was parsed. */
+/* Converts a note to text and back; -1 if it does not fit or is invalid. A text without a schema means one vector of
+   dim entries. The caller frees the schema of a parsed note. */
 int note_format(const struct memory_note *note, char *out, size_t capacity);
 int note_parse(const char *text, size_t dim, struct memory_note *note);
 
-/* What a command wants with the file. */
+/* How a command opens the file. */
 enum purpose {
     TO_LOOK,  /* the memory as the file has it now */
     TO_CHANGE /* every finished write, forget and delete goes to the file at once */
@@ -41,31 +41,31 @@ struct memory_file {
     struct folder *folder; /* or of a folder of files; NULL: it is one file */
 };
 
-/* Functions that return an int have said what was wrong: 0, or the status to exit with. Those that return a bpcn_status
-   leave it to the caller, who may add what it was about: bpcn_error(). */
+/* Functions that return an int print their errors: 0, or the exit status. Those that return a bpcn_status do not; the
+   caller prints bpcn_error(). */
 
 /* A new, empty memory: a folder of so many files; 0: one file, or in bpcn-mpi a folder of as many as there are
    processes. Replaces an old one only with force. */
 int memory_file_create(const struct console *console, const char *path, const bpcn_options *options,
                        const fmt_schema *fields, bool force, size_t files);
 
-/* A new file from a memory made elsewhere, which is freed. */
+/* Makes a new file from a memory, and frees the memory. */
 int memory_file_adopt(const struct console *console, const char *path, bpcn_memory *memory, const fmt_schema *fields,
                       bool force);
 
 int memory_file_open(const struct console *console, const char *path, enum purpose purpose, struct memory_file *file);
 
-/* What a crash left at the end of a file: once a run, and also when quiet, since rows may be lost. */
+/* Warns, once a run and also when quiet, of what a crash left at the end of a file. */
 void memory_file_tell_dropped(const struct console *console, const char *path, uint64_t bytes, uint64_t rows);
 
-/* That one of its seals is damaged, once a run. */
+/* Warns, once a run, of a damaged seal. */
 void memory_file_tell_seal(const struct console *console, const char *path, uint64_t torn);
 
-/* Makes everything so far durable, with the note; without the note, and without a message. */
+/* Makes all changes durable, with the note; the second without the note and without a message. */
 int memory_file_commit(struct memory_file *file);
 bpcn_status memory_file_sync(struct memory_file *file);
 
-/* Between rows: makes changes durable now and then, so that little is lost when power fails. */
+/* Call between rows: makes changes durable now and then, so that a power failure loses little. */
 int memory_file_breathe(struct memory_file *file);
 
 void memory_file_close(struct memory_file *file);
@@ -82,7 +82,7 @@ bpcn_status memory_file_shard_rows(const struct memory_file *file, uint64_t *row
 bpcn_status memory_file_read(const struct memory_file *file, const float *query, const unsigned char *known, size_t n,
                              const bpcn_read_options *options, float *out, bpcn_read_info *info);
 
-/* typicality [n] of rows; -1 where the memory does not keep what it takes, as folders do not. */
+/* typicality [n] of rows; -1 if the memory does not keep recent surprises, as a folder does not. */
 bpcn_status memory_file_typicality(const struct memory_file *file, const float *x, const unsigned char *known, size_t n,
                                    double *typicality);
 bpcn_status memory_file_sample(const struct memory_file *file, size_t n, uint64_t draw, float *out);
@@ -91,10 +91,10 @@ bpcn_status memory_file_delete_name(struct memory_file *file, const char *name);
 bpcn_status memory_file_forget(struct memory_file *file, double beta);
 bpcn_status memory_file_discount(struct memory_file *file, double beta);
 
-/* The name that an answer has; "" for none. */
+/* The name of the recalled row; "" for none. */
 bpcn_status memory_file_name(const struct memory_file *file, const bpcn_read_info *info, char name[NAME_ROOM]);
 
-/* Those that are kept, to be freed; of a folder file by file. NULL after a failure. */
+/* All names, to be freed by the caller; those of a folder file by file. NULL after a failure. */
 bpcn_name *memory_file_names(const struct memory_file *file, size_t *count);
 
 /* 0 .. 1 (memory_fullness); negative after a failure. */
@@ -105,15 +105,15 @@ double memory_file_fullness(const struct memory_file *file);
 bpcn_status memory_file_write(struct memory_file *file, const float *x, const unsigned char *known, size_t n,
                               const char *names, bpcn_write_row *info, size_t *written);
 
-/* Rows that are best given to it at once, 1 or more: then several machines write. */
+/* The best number of rows for one call of memory_file_write: 1, or more if several machines write. */
 size_t memory_file_write_most(const struct memory_file *file);
 
-/* The library's memory; NULL, having said so, of a folder. */
+/* The library's memory; NULL after a message for a folder. */
 const bpcn_memory *memory_file_memory(const struct memory_file *file);
 
 /* ---- without opening it */
 
-/* About a memory, for those who do not want the memory itself. */
+/* The description of a memory, without opening the memory itself. */
 struct memory_head {
     bpcn_options options;
     bpcn_stats stats;

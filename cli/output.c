@@ -1,4 +1,4 @@
-/* Where answers go. */
+/* Outputs of bpcn read and bpcn sample: arrays, tables, pictures, folders, streams. */
 #include "output.h"
 
 #include "picture.h"
@@ -46,7 +46,7 @@ struct output {
     float *answers, *queries, *truths; /* [rows x dim] */
     unsigned char *known;              /* [rows x dim] */
     float *familiarity;                /* [rows] */
-    struct table_writer *text;         /* of a table that goes out as CSV, once it is begun */
+    struct table_writer *text;         /* the CSV output of a table, once it has begun */
 };
 
 static int kind_of_suffix(const char *path)
@@ -149,7 +149,7 @@ static void pack_pixels(const fmt_column *f, const float *from, float *to)
             to[p * f->channels + c] = from[c * plane + p];
 }
 
-/* The same of a table's rows, in its units: a value for each cell. */
+/* The same for a table: a value for each cell, in its units. */
 static float *outgoing_cells(const struct output *out, const float *x, size_t rows, size_t *size)
 {
     size_t cells = out->fields->cells, first = out->only ? out->only->cell : 0;
@@ -167,7 +167,7 @@ static float *outgoing_cells(const struct output *out, const float *x, size_t ro
     return to;
 }
 
-/* A new array [rows x size] of what goes out; NULL when there is no memory. */
+/* A new array [rows x size] of the output; NULL when out of memory. */
 static float *outgoing(const struct output *out, const float *x, size_t rows, size_t *size)
 {
     size_t dim = out->fields->dim, offset = out->only ? out->only->offset : 0;
@@ -256,7 +256,7 @@ static int grow(struct output *out, size_t rows)
     return known && familiarity ? 0 : -1;
 }
 
-/* Whether the batch has what goes out: the one field, or all of them. */
+/* Whether the batch gives the output field, or all fields. */
 static bool holds(const struct output *out, const struct batch *batch)
 {
     for (size_t f = 0; f < out->fields->count; f++)
@@ -324,7 +324,7 @@ static int save_picture(const struct output *out)
                         out->rows);
 }
 
-/* answer, and for a read what was asked, what of it was known and how familiar it was. */
+/* The answers and, for a read, the queries, their known entries and the familiarity. */
 static int save_npz(const struct output *out)
 {
     size_t size = 0, count = 0;

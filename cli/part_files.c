@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The library's sentence, after the file's name unless it has it. */
+/* The library's message, after the file's name unless that is in it. */
 static bpcn_status fail_at_file(bpcn_status status, const char *path)
 {
     return strstr(bpcn_error(), path) != NULL ? status : bpcn_fail(status, "%s: %s", path, bpcn_error());
@@ -57,7 +57,7 @@ static bpcn_options part_options(const bpcn_options *whole, size_t files, size_t
     o.shard_step = files;
     o.names = (whole->names + files - 1) / files;
     o.far = o.far > 0 || o.scale == BPCN_SCALE_AS_GIVEN ? o.far : PART_FAR;
-    o.scale = BPCN_SCALE_AS_GIVEN; /* parts would each find a scale of their own */
+    o.scale = BPCN_SCALE_AS_GIVEN; /* each part would find its own scale */
     return o;
 }
 
@@ -71,7 +71,7 @@ static uint64_t part_slot(const bpcn_options *whole, size_t files, size_t f, uin
         return (round * all + within / rows * files + f) * rows + within % rows;
     if (whole->when_full == BPCN_REFUSE)
         return UINT64_MAX;
-    uint64_t more = written - own * rows; /* evenly, one row for each shard in turn */
+    uint64_t more = written - own * rows; /* one row for each shard in turn */
     return all * rows + more / own * all + more % own * files + f;
 }
 
@@ -95,7 +95,7 @@ size_t folder_place(struct folder *folder, size_t n, int *file)
     uint64_t number = 0;
     int next = -1;
     for (size_t i = 0; i < n; i++) {
-        /* where a shard goes on, its file is next: no other has a number between two that follow each other */
+        /* a shard that has begun continues: no other file has a number in between */
         if (next < 0 || part_slot(&folder->options, folder->files, (size_t)next, folder->written[next]) != number + 1)
             next = next_file(folder, &number);
         else
@@ -223,7 +223,7 @@ static void part_count(struct part *part)
     free(rows);
 }
 
-/* As many threads as the ranks on this machine leave each other, unless the user says. */
+/* The ranks on a machine share its cores, unless BPCN_THREADS is set. */
 static int threads_here(void)
 {
     const char *mates = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
@@ -555,7 +555,7 @@ bpcn_status own_change(struct folder *folder, enum change change, double beta)
         part_count(part);
         if (change == CHANGE_SYNC)
             status = bpcn_memory_sync(part->memory);
-        else if (part->written > 0 || part->number == 0) /* otherwise its shards have not begun */
+        else if (part->written > 0 || part->number == 0) /* a part with no rows has no shards yet */
             status = change == CHANGE_FORGET ? bpcn_memory_forget(part->memory, beta)
                                              : bpcn_memory_discount(part->memory, beta);
     }
@@ -670,7 +670,8 @@ bpcn_status own_read(struct folder *folder, const float *query, const unsigned c
         status = bpcn_fail(BPCN_NO_MEMORY, "out of memory");
     for (size_t at = 0; at < folder->count && status == BPCN_OK; at++) {
         const struct part *part = &folder->part[at];
-        if (all > 0 ? part->rows == 0 : part->number > 0) /* knows nothing; if none has rows, the first file answers */
+        if (all > 0 ? part->rows == 0
+                    : part->number > 0) /* a file without rows is skipped, but if none has rows the first answers */
             continue;
         double share = all > 0 ? log((double)part->rows / (double)all) : 0;
         status = bpcn_memory_read(part->memory, query, known, a->n, options, answers, info);
@@ -731,7 +732,7 @@ bpcn_status folder_sound(const float *x, const unsigned char *known, size_t n, s
         if (known != NULL && memchr(known + row, 1, dim) == NULL)
             return bpcn_fail(BPCN_INVALID, "nothing of it is known");
         for (size_t j = 0; j < dim; j++) {
-            float value = x[row + j]; /* what is not known is 0 here */
+            float value = x[row + j]; /* unknown entries are 0 */
             if (!(fabsf(value) <= 1e15f))
                 return bpcn_fail(BPCN_INVALID, "entry %zu is %s", j,
                                  isnan(value)   ? "NaN"

@@ -1,4 +1,4 @@
-/* parts.h for one process: a loop over the files, all of which it has open. */
+/* parts.h for one process, which has all files of the folder open and loops over them. */
 #include "parts.h"
 
 #include "scramble.h"
@@ -38,7 +38,7 @@ bpcn_status parts_create(struct folder *folder, const char *note, int force)
         return status;
     status = own_create(folder, note);
     if (status != BPCN_OK) {
-        char why[BPCN_MAX_ERROR + 1]; /* the sentence outlives what clearing may say */
+        char why[BPCN_MAX_ERROR + 1]; /* keeps the message while cleaning up */
         snprintf(why, sizeof why, "%s", bpcn_error());
         folder_clear(folder->path);
         bpcn_fail(status, "%s", why);
@@ -72,7 +72,8 @@ static bpcn_status open_files(struct folder *folder, int read_only)
     return folder->written != NULL ? BPCN_OK : no_memory();
 }
 
-/* A reader meets the files of a writer at work one after the other, and so in states that do not fit: it looks again. */
+/* A reader opens the files one after the other. While a writer is active they may differ in state; then it tries again.
+ */
 bpcn_status parts_open(struct folder *folder, int read_only)
 {
     size_t size = folder->options.size;
@@ -93,7 +94,7 @@ bpcn_status parts_open(struct folder *folder, int read_only)
     return status;
 }
 
-/* What fails here, the next one to open the folder finds as a crash leaves it. */
+/* If this fails, the next open finds the folder as after a crash. */
 void parts_close(struct folder *folder)
 {
     if (folder->session && own_sync(folder) == BPCN_OK) {
@@ -205,7 +206,7 @@ bpcn_status parts_names(struct folder *folder, bpcn_name **names, size_t *count)
     return own_names(folder, names, count);
 }
 
-/* Each row from a file drawn by its rows. */
+/* Each sample comes from a file drawn with a probability proportional to its rows. */
 bpcn_status parts_sample(struct folder *folder, size_t n, uint64_t draw, float *out)
 {
     uint64_t all = own_rows(folder);

@@ -55,7 +55,7 @@ bool letter_pixel(char letter, size_t x, size_t y)
 
 enum { MARGIN = 4, GROUP_GAP = 16, CELL_AIM = 72, TITLE_SCALE = 2, ROWS_MOST = 400 };
 
-static const float paper = 0.85f; /* also where an answer was refused */
+static const float paper = 0.85f; /* grey level of the background and of refused answers */
 
 struct canvas {
     size_t width, height, channels;
@@ -75,7 +75,7 @@ static void put(struct canvas *c, size_t x, size_t y, size_t channel, float valu
     c->data[(channel * c->height + y) * c->width + x] = value;
 }
 
-/* A dark chequerboard stands for what the memory is not shown. */
+/* Draws a dark chequerboard for unknown pixels. */
 static float hidden_tone(size_t x, size_t y)
 {
     return (x / 4 + y / 4) % 2 ? -0.55f : -0.25f;

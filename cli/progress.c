@@ -77,7 +77,7 @@ void progress_clear(struct progress *p)
     p->drawn = 0;
 }
 
-/* A signal handler can reach nothing but this. */
+/* The only state that the signal handler sets. */
 static volatile sig_atomic_t caught; /* the signal's number; 0: none */
 
 static void on_signal(int number)
@@ -91,7 +91,7 @@ static void on_signal(int number)
 
 void catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting for a pipe ends too */
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: a signal also ends a wait for a pipe */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -49,7 +49,7 @@ struct query_maker {
     size_t mask_rows;
     enum side side;
     double share;
-    uint64_t row; /* rows made so far: the random part depends on it and the seed alone */
+    uint64_t row; /* queries made so far: the noise depends only on this and the seed */
 };
 
 /* ---- options */
@@ -216,7 +216,8 @@ static bool is_hidden(const struct query_maker *q, const fmt_column *f, size_t p
     return false;
 }
 
-/* Hides part of the pictures, all channels together, or, where there is none, of every field; a category as a whole. */
+/* Hides part of the pictures, all channels of a pixel alike; without pictures, part of every field, a category whole.
+ */
 static void hide(const struct query_maker *q, unsigned char *known)
 {
     bool pictures = fmt_schema_picture(q->fields) != NULL;
@@ -232,7 +233,7 @@ static void hide(const struct query_maker *q, unsigned char *known)
     }
 }
 
-/* Pixels run from -1 to 1, so a share of their range is twice that in our units. */
+/* Pixels range over -1 to 1, so S times their range is 2 S. */
 static double noise_scale(const struct query_maker *q)
 {
     return fmt_schema_picture(q->fields) != NULL ? 2 : 1;
@@ -261,7 +262,7 @@ static void make_row(const struct query_maker *q, const struct batch *batch, siz
     }
 }
 
-/* What the program itself hid or spoilt has a truth; what a mask file hides may be anything. */
+/* Entries that the program hid or made noisy have a truth; those that a mask file hides may not. */
 static bool knows_truth(const struct query_maker *q, const struct batch *batch, const unsigned char *known)
 {
     bool hidden = false;

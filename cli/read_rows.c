@@ -1,4 +1,4 @@
-/* The arguments in order, folders opened up, and fields from different files put side by side. */
+/* Reads the inputs in order: opens folders and joins fields from different files into rows. */
 #include "read_rows.h"
 
 #include "console.h"
@@ -16,13 +16,13 @@
 /* ---- Loading: which field a file fits, class numbers, channels last, and the sentences for what does
    not fit. */
 
-/* What to load. */
+/* One file to load. */
 struct item {
     char *path;              /* "-": standard input */
-    const fmt_column *field; /* NULL: whichever its shape fits */
+    const fmt_column *field; /* NULL: the one that its shape fits */
     char *member;            /* of an .npz, or NULL */
-    bool chosen;             /* by --rows, among the pictures of its folder: all of it is wanted */
-    bool bad;                /* could not be read, and was passed over */
+    bool chosen;             /* --rows selected it from its folder: all its rows are read */
+    bool bad;                /* could not be read and was skipped */
 };
 
 struct piece {
@@ -30,13 +30,13 @@ struct piece {
     size_t rows, size;
     float *x;             /* [rows x size] */
     unsigned char *known; /* [rows x size], or NULL: everything */
-    uint8_t *labels;      /* [rows] that came along, or NULL */
+    uint8_t *labels;      /* [rows] from the same file, or NULL */
     char *names;          /* [rows] of NAME_ROOM bytes each, of a table's column; or NULL */
     unsigned char *bad;   /* [rows] of a table that could not be read; or NULL */
     size_t bad_rows;
-    bool repeats; /* a value given in place: stands for any number of rows */
-    bool ended;   /* a stream that has no more rows */
-    bool part;    /* rows of a table, perhaps not all of them */
+    bool repeats; /* a value from the command line, for any number of rows */
+    bool ended;   /* the stream has no more rows */
+    bool part;    /* some rows of a table; more may follow */
 };
 
 /* 0, or -1 after a message. *table is opened here for a table, which comes in pieces, and closed after the last. */
@@ -44,7 +44,7 @@ static int load_piece(const struct console *console, const fmt_schema *fields, c
                       const struct item *item, struct table **table, struct piece *piece);
 static void piece_free(struct piece *piece);
 
-/* values [rows x 1] that are class numbers become rows of -1 with one +1; 0, or -1 after a message. */
+/* Turns class numbers [rows x 1] into rows of -1 with one +1; 0, or -1 after a message. */
 static int labels_to_rows(const struct console *console, const char *name, const fmt_column *field, const float *values,
                           size_t rows, float *x);
 
@@ -170,7 +170,7 @@ static int turn_channels(const fmt_schema *fields, const fmt_column *only, float
     return failed;
 }
 
-/* NaN is what is missing: unknown, and 0. */
+/* Marks NaN as unknown and sets it to 0. */
 static int mark_gaps(struct piece *piece)
 {
     size_t count = piece->rows * piece->size;
@@ -205,7 +205,7 @@ static int take_cells(const struct console *console, const fmt_schema *fields, c
     return table_encode(console, fields, name, options->first, t->data, t->rows, options->clip, piece->x, piece->known);
 }
 
-/* The table's values, turned as the field wants them; takes what it can from the table. */
+/* Converts the table's values to the field's form; takes over the table's buffers where it can. */
 static int take_table(const struct console *console, const fmt_schema *fields, bool channels_last, const char *name,
                       fmt_table *t, struct piece *piece)
 {
@@ -232,7 +232,7 @@ static int take_table(const struct console *console, const fmt_schema *fields, b
     return 0;
 }
 
-/* Pixels lie in -1 .. 1; an array of bytes that nobody called pixels does not. */
+/* Notes values far outside -1 .. 1 in a picture: most likely bytes without --pixels. */
 static void warn_of_range(const struct console *console, const fmt_schema *fields, const char *name,
                           const struct piece *piece)
 {
@@ -247,7 +247,7 @@ static void warn_of_range(const struct console *console, const fmt_schema *field
                      (double)most);
 }
 
-/* A value given in place, label=3 or point=0.5,1,2: one row that repeats. */
+/* A value on the command line, such as label=3 or point=0.5,1,2: one row that repeats. */
 static int load_literal(const struct console *console, const struct item *item, struct piece *piece)
 {
     const fmt_column *f = item->field;
@@ -308,7 +308,7 @@ static bool has_raw_suffix(const char *path)
     return dot != NULL && (strcasecmp(dot, ".f32") == 0 || strcasecmp(dot, ".raw") == 0);
 }
 
-/* Raw floats need a row length, and come from a pipe a few rows at a time. */
+/* Raw floats need a row length; from a pipe a few rows are read at a time. */
 static bpcn_status load_table(const fmt_schema *fields, const struct item *item, fmt_options *o, fmt_table *t)
 {
     bool stream = strcmp(item->path, "-") == 0;
@@ -317,7 +317,7 @@ static bpcn_status load_table(const fmt_schema *fields, const struct item *item,
     if (o->kind == FMT_RAW)
         o->dim = item->field ? item->field->size : fields->cells;
     else if (o->resize && o->kind == FMT_ANY && !stream && access(item->path, R_OK) == 0) {
-        /* shapes are for pictures: arrays are judged here, with a better sentence */
+        /* only pictures are checked by the reader; arrays are checked here, with a better message */
         bpcn_status status = fmt_read(item->path, o, t);
         if (status != BPCN_INVALID)
             return status;
@@ -338,7 +338,7 @@ static bool is_table(const fmt_schema *fields, const struct input_options *optio
     return item->field == NULL && (kind == FMT_CSV || stream) && table_suits(fields);
 }
 
-/* Rows of the table to pass over, at its beginning. */
+/* How many rows to skip at the beginning of the table. */
 static int pass_rows(struct table *table, size_t count, float *x, unsigned char *known)
 {
     int got = 1;
@@ -391,7 +391,7 @@ static int load_rows(const struct console *console, const fmt_schema *fields, co
     return got < 0 ? -1 : 0;
 }
 
-/* A picture that was resized has the 256 values of one in a file, so that it can be had again exactly (bpcn delete). */
+/* Rounds a resized picture to the 256 values of a file's pixels, so that bpcn delete can rebuild it exactly by name. */
 static void round_pixels(fmt_table *t)
 {
     for (size_t j = 0; j < t->rows * t->dim; j++)
@@ -445,14 +445,14 @@ struct input {
     struct input_options options;
     struct item *items;
     size_t count, capacity, at;
-    struct piece *piece; /* [fields] waiting for the others; size 0: not given */
+    struct piece *piece; /* [fields] read so far of the next rows; size 0: not given */
     char **names;        /* [fields] */
-    struct piece held;   /* loaded, but of the next batch */
-    struct table *table; /* that the item at hand is read from, or NULL */
+    struct piece held;   /* loaded for the next batch */
+    struct table *table; /* of the current item, or NULL */
     size_t held_item;
     bool holds;
     size_t streamed, returned; /* rows */
-    size_t skipped;            /* items that were bad */
+    size_t skipped;            /* bad items */
     size_t bad_rows;           /* of tables */
 };
 
@@ -552,7 +552,7 @@ static void item_free(struct item *item)
     free(item->member);
 }
 
-/* Of the pictures from `begin` on, those that --rows asks for. */
+/* Keeps the pictures from `begin` on that --rows selects. */
 static int select_pictures(struct input *in, const char *path, size_t begin)
 {
     size_t there = in->count - begin, first = in->options.first, count = in->options.count;
@@ -571,14 +571,14 @@ static int select_pictures(struct input *in, const char *path, size_t begin)
     return 0;
 }
 
-/* Every picture of a folder, by name, so that each row has its own. */
+/* Adds every picture of a folder in order of name. */
 static int add_folder(struct input *in, const char *path, const fmt_column *field)
 {
     size_t first = in->count;
     int failed = 0;
     DIR *folder = opendir(path);
     if (folder == NULL)
-        return add_item(in, NULL, path, field, NULL); /* reading it will say why not */
+        return add_item(in, NULL, path, field, NULL); /* reading it gives the error */
     for (struct dirent *e; !failed && (e = readdir(folder)) != NULL;)
         if (fmt_is_picture_name(e->d_name))
             failed = add_item(in, path, e->d_name, field, NULL);
@@ -609,7 +609,7 @@ static int add_members(struct input *in, const char *path, size_t *added)
     return failed;
 }
 
-/* NAME=FILE with a name that is no field's, unless a file is called so. */
+/* Whether the argument is NAME=FILE with an unknown field's name, and no file has that name. */
 static int no_such_field(const struct input *in, const char *text, size_t length)
 {
     char fields[FIELDS_TEXT_MOST];
@@ -733,7 +733,7 @@ void batch_row_name(const struct batch *batch, size_t row, char *out, size_t cap
         snprintf(out, capacity, "%s", batch->name);
 }
 
-/* Loads what is next of the item at hand into held; 0, or -1 after a message. */
+/* Loads the next rows of the current item into held; 0, or -1 after a message. */
 static int load_item(struct input *in)
 {
     struct item *item = &in->items[in->at];
@@ -746,7 +746,7 @@ static int load_item(struct input *in)
     return -1;
 }
 
-/* Whether the item at hand, of which nothing was taken yet, may be passed over. */
+/* Whether the current item may be skipped: none of its rows was used yet. */
 static bool skips(const struct input *in)
 {
     return in->options.skip_bad && in->table == NULL && in->streamed == 0 && !interrupted();
@@ -784,7 +784,7 @@ int input_tell_skipped(const struct input *in)
     return EXIT_REFUSED;
 }
 
-/* A row that is a picture has the name of its file, unless a column has the names. -1 when out of memory. */
+/* Names pictures by their files, unless a column has the names. -1 when out of memory. */
 static int name_batch(struct batch *batch)
 {
     if (batch->names != NULL || batch->rows != 1 || batch->name == NULL || !fmt_is_picture_name(batch->name))
@@ -796,7 +796,7 @@ static int name_batch(struct batch *batch)
     return 0;
 }
 
-/* The held piece, which has all the fields there are, as a batch. */
+/* Turns the held piece, which has all fields, into a batch. */
 static int take_whole(struct input *in, struct batch *batch)
 {
     const char *path = in->items[in->held_item].path;
@@ -825,7 +825,7 @@ static int take_whole(struct input *in, struct batch *batch)
     return batch->name && batch->given && name_batch(batch) == 0 ? 1 : no_memory(in);
 }
 
-/* Rows of the waiting pieces; 0 after a message that they do not agree. */
+/* The number of rows of the waiting pieces; 0 after a message if they differ. */
 static size_t agreed_rows(const struct input *in)
 {
     size_t rows = 0, from = 0;
@@ -843,7 +843,7 @@ static size_t agreed_rows(const struct input *in)
     return rows ? rows : 1;
 }
 
-/* Labels that came with a picture fill the one field that nobody gave. */
+/* Labels from the file of a picture fill the single field that no input gave. */
 static int use_labels(struct input *in, const struct piece *p, const char *name)
 {
     size_t none = in->fields->count, missing = none;
@@ -877,7 +877,7 @@ static void fill_field(const struct piece *p, struct batch *batch, size_t dim)
         memcpy(batch->x + i * dim + p->field->offset, p->x + (p->repeats ? 0 : i * p->size), p->size * sizeof *p->x);
 }
 
-/* What is known of the waiting pieces, if any of them has gaps. */
+/* The known entries of the waiting pieces, if any has gaps. */
 static int join_known(const struct input *in, struct batch *batch)
 {
     size_t dim = in->fields->dim;
@@ -897,7 +897,7 @@ static int join_known(const struct input *in, struct batch *batch)
     return 0;
 }
 
-/* The waiting pieces side by side. */
+/* Joins the waiting pieces into rows. */
 static int join(struct input *in, struct batch *batch)
 {
     size_t dim = in->fields->dim, rows = agreed_rows(in), none = in->fields->count, named = none;

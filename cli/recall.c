@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that are not known under noise may be known just as they stand: then that is the answer. Where the noise was
-   given, those that have less of it. */
+/* Rows that are not known as noisy copies may be known exactly; then the exact read is the answer. If the noise was
+   given, the rows with less noise are read again. */
 static bpcn_status ask_again(const struct memory_file *file, const struct recall *how, const float *queries,
                              size_t rows, float *answers, bpcn_read_info *info)
 {
@@ -52,7 +52,7 @@ static bpcn_status ask_some(const struct memory_file *file, const struct recall 
     o.spread = how->spread;
     o.trace = how->trace;
     o.trace_room = how->trace != NULL ? TRACE_MOST : 0;
-    /* a whole row to be scored is meant as it stands; one to be read may be noisy */
+    /* score takes a complete row as exact; read allows for noise */
     bool masked = known != NULL || (how->score && how->noise < 0);
     unsigned char *all = masked && known == NULL ? malloc(n * dim) : NULL;
     if (masked && known == NULL) {
@@ -61,8 +61,8 @@ static bpcn_status ask_some(const struct memory_file *file, const struct recall 
         known = memset(all, 1, n * dim);
     }
     if (masked && fmt_schema_is_table(&file->note.fields))
-        o.objective = BPCN_OBJECTIVE_MARGINAL;           /* rows to come are likelier asked for than rows that were */
-    o.noise = masked ? fmax(0, how->noise) : how->noise; /* what is said to be known is known */
+        o.objective = BPCN_OBJECTIVE_MARGINAL;           /* queries are unseen rows more often than written ones */
+    o.noise = masked ? fmax(0, how->noise) : how->noise; /* given entries are exact */
     bpcn_status status = memory_file_read(file, x, known, n, &o, answers, info);
     free(all);
     double factor = bpcn_trials_factor(&file->note.trials);
@@ -90,7 +90,7 @@ bpcn_status recall_rows(const struct memory_file *file, const struct recall *how
 
 /* ---- The one place that decides how gaps are filled. */
 
-/* Without the factor of the trials. */
+/* Spreads without the factor of the trials. */
 static bpcn_status fill_raw(const struct memory_file *file, float *x, const unsigned char *known, size_t n,
                             float *spread)
 {
@@ -123,7 +123,7 @@ double recall_cell_spread(const fmt_column *column, const float *x, const float 
     }
     if (column->kind != FMT_CATEGORY)
         return (double)spread[0] * column->scale;
-    for (size_t k = 0; k < column->size; k++) { /* a mean of ones and zeros estimates a chance */
+    for (size_t k = 0; k < column->size; k++) { /* a mean of ones and zeros estimates a probability */
         double chance = fmin(fmax((double)x[k] * column->scale + column->centre, 0), 1);
         best = fmax(best, chance);
         all += chance;
