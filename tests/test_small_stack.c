@@ -86,7 +86,8 @@ static void *nothing(void *argument)
     return argument;
 }
 
-/* glibc puts the thread-local variables of all libraries into a thread's stack: OpenBLAS has 60 kB of them. */
+/* glibc puts the thread-local variables of all libraries into a thread's stack: of OpenBLAS, where it is linked,
+   60 kB. */
 static size_t taken_by_libraries(void)
 {
     pthread_attr_t attributes;
