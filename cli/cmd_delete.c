@@ -31,7 +31,7 @@ static int delete_input_row(struct memory_file *file, const struct batch *batch,
     tally->deleted += status == BPCN_OK;
     tally->refused += refused;
     if (refused && !console->json)
-        console_error(console, "%s: not deleted: the memory does not hold it", name);
+        console_error(console, "%s: not deleted: %s", name, bpcn_error());
     if (console->json) {
         fputs("{\"input\":", stdout);
         json_write_string(stdout, batch->name);

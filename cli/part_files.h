@@ -171,7 +171,6 @@ void own_mix(const struct folder *folder, struct answers *a);
 
 /* ---- what parts.c and mpi/collective.c share */
 
-enum { DELETE_TRIES = 4 }; /* files that a row is looked for in, as the library does with shards */
 
 /* The file of the greatest density, which is then no longer the greatest; -1: none has any. */
 int folder_likeliest(double *density, size_t files);

@@ -147,7 +147,7 @@ bpcn_status parts_delete(struct folder *folder, const float *x)
     double *density = malloc(folder->files * sizeof *density);
     bpcn_status status = density != NULL ? own_densities(folder, x, density) : no_memory();
     bool found = false;
-    for (int tries = 0, f; status == BPCN_OK && !found && tries < DELETE_TRIES; tries++) {
+    for (int f; status == BPCN_OK && !found;) {
         f = folder_likeliest(density, folder->files);
         if (f < 0)
             break;

@@ -126,6 +126,7 @@ BPCN_API bpcn_status bpcn_fail_at(bpcn_status status, const char *place, const c
 #define BPCN_MAX_VIEWS 64
 #define BPCN_MAX_COLUMNS 16384 /* dim of a BPCN_TABLE */
 #define BPCN_MAX_NAMES 65536
+#define BPCN_MAX_DELETABLE 65536
 #define BPCN_MAX_NAME 63 /* bytes of one name */
 
 typedef enum bpcn_activation {
@@ -232,17 +233,26 @@ typedef struct bpcn_options {
     int clip;                       /* 1: entries to write that lie more than `far` scales from the centre are brought to
                                        there; 0 (default): they are refused, BPCN_INVALID */
     double far;                     /* 0 (default): 100 scales, or without a limit for BPCN_SCALE_AS_GIVEN */
+    size_t deletable;               /* of how many of the latest rows it is kept what a delete takes: a fingerprint of 16
+                                       bytes, its place, and the codes that it was written with; default 1024, at most
+                                       BPCN_MAX_DELETABLE. 40 bytes each and 4 (BPCN_FLOAT64: 8) for every unit of the
+                                       hidden layers, times particles, times views. 0 where particles are resampled */
 } bpcn_options;
 
-/* Fills the `size` bytes that the caller has: sizeof *options. */
+/* Fills the `size` bytes that the caller has: sizeof *options. NULL is fine. */
 BPCN_API void bpcn_options_default(bpcn_options *options, size_t size);
+
+/* What a memory of these options takes: *bytes as soon as it is made, *bytes_most when every shard has begun and all is
+   kept that it may keep (as in bpcn_stats); either may be NULL. What reads and writes derive from the parameters comes on
+   top, see bpcn_stats. Makes nothing. */
+BPCN_API bpcn_status bpcn_options_bytes(const bpcn_options *options, uint64_t *bytes, uint64_t *bytes_most);
 
 /* ---- a memory's life ---------------------------------------------------------------------- */
 
 typedef struct bpcn_memory bpcn_memory;
 
 /* Makes an empty memory (the prior). *memory is NULL after a failure. Free it with
-   bpcn_memory_free. */
+   bpcn_memory_free. BPCN_NO_MEMORY, at once and with both numbers, when it takes more than this machine has. */
 BPCN_API bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory);
 
 /* Frees a memory; NULL is fine. A memory that lives in a file is synced and closed first, as by
@@ -287,6 +297,9 @@ typedef struct bpcn_stats {
     size_t surprises;           /* kept so far, of options.surprises: see bpcn_memory_typicality */
     size_t names;               /* kept so far, of options.names */
     size_t name_bytes;          /* of `bytes`, those for names */
+    size_t ancestors;           /* of particles of the open shard: how many of the first ones they come from. Resampling
+                                   copies particles: effective_particles then counts copies, this does not */
+    size_t deletable;           /* rows that can be taken back, of options.deletable */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
@@ -355,11 +368,16 @@ BPCN_API void bpcn_write_info_default(bpcn_write_info *info, size_t size);
 BPCN_API bpcn_status bpcn_memory_write(bpcn_memory *memory, const float *x, const unsigned char *known,
                                        size_t n, bpcn_write_info *info);
 
-/* Takes back one written row: infers the code under which writing the row again would give the
-   present parameters, and applies the inverse update there. BPCN_REFUSED, and nothing changes,
-   when that would leave a covariance indefinite: the memory does not hold the row. A row that was
-   written with holes cannot be taken back. */
+/* Takes back one written row, entry for entry as it was given: undoes its write exactly, by the codes that are kept of the
+   latest options.deletable rows. BPCN_NOT_HELD, and nothing changes, for a row that is not among those, that was deleted
+   before, that had holes, or that faded (forget, discount) since it was written. BPCN_REFUSED when a covariance would
+   become indefinite or larger than the prior's, which no row that was written leads to. */
 BPCN_API bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x);
+
+/* Takes back n rows, all or none: every one is looked up, and what their removal leads to is checked, before the first is
+   taken back. A row that is given twice must be held twice. Only a file that can no longer be written (BPCN_IO,
+   BPCN_NO_SPACE, BPCN_GONE) or a crash can end it between two rows. */
+BPCN_API bpcn_status bpcn_memory_delete_rows(bpcn_memory *memory, const float *x, size_t n);
 
 /* ---- names -------------------------------------------------------------------------------- */
 

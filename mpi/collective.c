@@ -472,7 +472,7 @@ static bpcn_status delete_all(struct folder *folder, const float *x)
     }
     if (status == BPCN_OK)
         allreduce_max(density, folder->files);
-    for (int tries = 0, f; status == BPCN_OK && !found && tries < DELETE_TRIES; tries++) {
+    for (int f; status == BPCN_OK && !found;) {
         f = folder_likeliest(density, folder->files);
         if (f < 0)
             break;

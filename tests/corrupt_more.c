@@ -41,7 +41,9 @@ void try_surprises(void)
     refuse32(12, 16, BPCN_NEWER, "features 0x00000010");
     refuse32(464, 1, BPCN_CORRUPT, "its features are 0, but its index is of form 1");
     refuse32(468, 1, BPCN_CORRUPT, "its index of the rows is larger than the memory");
-    refuse32(488, 1, BPCN_CORRUPT, "reserved byte 488");
+    refuse32(488, 70000, BPCN_CORRUPT, "deletable is 70000");
+    refuse32(492, 9999, BPCN_CORRUPT, "9999 fingerprints of");
+    refuse32(496, 1, BPCN_CORRUPT, "reserved byte 496");
     start();
     put32(file + 12, FEATURE_INDEX);
     put32(file + 464, INDEX_DECIDED);

@@ -219,9 +219,9 @@ static void try_deletes(void)
     size_t n, at;
     unsigned char *bytes = file_with_delete("deletes", &n, &at), *record = bytes + at;
     for (int i = 0; i < 3; i++) {
-        put32(record + RECORD_BYTES + 4, i == 1 ? 0x7fc00000 : 0);
-        put32(record + RECORD_BYTES + 76, i == 0 ? 1 : 0); /* 19 numbers and 4 bytes of padding */
-        put64(record + RECORD_BYTES + 80, crc32c(get32(record + 40), record + RECORD_BYTES, 80));
+        put32(record + RECORD_BYTES + 12, i == 1 ? 0x7fc00000 : 0);
+        put32(record + RECORD_BYTES + 84, i == 0 ? 1 : 0); /* 19 numbers and 4 bytes of padding */
+        put64(record + RECORD_BYTES + 88, crc32c(get32(record + 40), record + RECORD_BYTES, 88));
         start();
         memcpy(file, bytes, n);
         file_bytes = n;

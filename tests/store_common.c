@@ -63,6 +63,7 @@ bpcn_options small_options(void)
     o.seed = 7;
     o.threads = 1;
     o.surprises = 0; /* as before there were any */
+    o.deletable = 8;
     return o;
 }
 

@@ -71,7 +71,7 @@ static bpcn_options options(const struct shape *shape, bpcn_precision precision)
     o.sigma_x = 0.1;
     o.adam_steps = 5;
     o.rounds = 2;
-    o.resample = 1;
+    o.resample = 0; /* rows can be taken back */
     return o;
 }
 

@@ -187,7 +187,53 @@ static void a_memory_too_large_for_the_machine_is_refused(void **state)
     o.dim = o.hidden[0] = o.hidden[1] = BPCN_MAX_WIDTH; /* 2^50 bytes a layer */
     say_something_else();
     assert_status(create(&o), BPCN_NO_MEMORY);
-    assert_non_null(strstr(bpcn_error(), "memory"));
+    assert_non_null(strstr(bpcn_error(), "GB, but this machine has")); /* both numbers */
+}
+
+static void what_options_take_is_known_before(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 5; k++) {
+        bpcn_options o = valid();
+        o.shards = k == 1 ? 4 : k == 2 ? 16 : 1;
+        o.views = k == 2 ? 2 : 0;
+        o.precision = k == 3 ? BPCN_FLOAT64 : BPCN_FLOAT32;
+        o.names = k == 3 ? 7 : 0;
+        o.kind = k == 4 ? BPCN_TABLE : BPCN_NETWORKS;
+        o.particles = k == 4 ? 1 : o.particles;
+        uint64_t bytes, most;
+        bpcn_stats stats = {.size = sizeof stats};
+        assert_ok(bpcn_options_bytes(&o, &bytes, &most));
+        bpcn_memory *m = make_memory(o);
+        assert_ok(bpcn_memory_get_stats(m, &stats));
+        assert_int_equal(bytes, stats.bytes);
+        assert_int_equal(most, stats.bytes_most);
+        bpcn_memory_free(m);
+    }
+    assert_ok(bpcn_options_bytes(&(bpcn_options){.size = 0}, NULL, NULL) == BPCN_INVALID ? BPCN_OK : BPCN_INVALID);
+}
+
+/* 64 particles of which few are left: the effective number counts copies, ancestors do not. */
+static void resampling_reports_distinct_ancestors(void **state)
+{
+    (void)state;
+    bpcn_options o = valid();
+    o.particles = 64;
+    o.resample = 1;
+    bpcn_memory *m = make_memory(o);
+    struct dice dice = {9};
+    float x[12 * DIM];
+    bpcn_stats stats = {.size = sizeof stats};
+    dice_normals_f32(&dice, 12 * DIM, 1, x);
+    assert_ok(bpcn_memory_get_stats(m, &stats));
+    assert_int_equal(stats.ancestors, 64);
+    assert_ok(bpcn_memory_write(m, x, NULL, 12, NULL));
+    assert_ok(bpcn_memory_get_stats(m, &stats));
+    print_message("64 particles after 12 rows: %zu ancestors, effective number %.1f\n", stats.ancestors,
+                  stats.effective_particles);
+    assert_true(stats.ancestors >= 1 && stats.ancestors < 32);
+    assert_true(stats.effective_particles > (double)stats.ancestors);
+    bpcn_memory_free(m);
 }
 
 static void the_extremes_allowed_are_allowed(void **state)
@@ -521,6 +567,8 @@ int main(void)
         cmocka_unit_test(create_refuses_choices_that_do_not_exist),
         cmocka_unit_test(activations_with_a_name_exist_and_no_others),
         cmocka_unit_test(a_memory_too_large_for_the_machine_is_refused),
+        cmocka_unit_test(what_options_take_is_known_before),
+        cmocka_unit_test(resampling_reports_distinct_ancestors),
         cmocka_unit_test(the_extremes_allowed_are_allowed),
         cmocka_unit_test(a_caller_sets_and_extends_the_sentence_and_its_place),
         with_scene(no_rows_are_fine_everywhere),

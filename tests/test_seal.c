@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { RECORD = 120 }; /* bytes of a row's record in a memory of small_options */
+enum { RECORD = 136 }; /* bytes of a row's record in a memory of small_options */
 
 /* ---- what it costs */
 

@@ -194,7 +194,8 @@ static void an_update_and_its_inverse_cancel(void **state)
     struct naive *before = naive_of(s.memory);
     update_with(&s, ROWS - 1, 1);
     struct update *u = update_create(model, NULL);
-    assert_true(update_can_revert(model, &model->particles[0], s.codes + (ROWS - 1) * s.code_dim, u));
+    const real *code = s.codes + (ROWS - 1) * s.code_dim;
+    assert_ok(update_can_revert(model, &model->particles[0], &code, 1, u));
     update_free(u);
     update_with(&s, ROWS - 1, -1);
     struct naive *after = naive_of(s.memory);
@@ -213,7 +214,9 @@ static void a_row_never_written_is_not_held(void **state)
     struct update *u = update_create(model, NULL);
     for (size_t i = 0; i < 2; i++)
         update_with(&s, i, 1);
-    assert_false(update_can_revert(model, &model->particles[0], s.codes + 7 * s.code_dim, u));
+    const real *code = s.codes + 7 * s.code_dim, *twice[] = {s.codes, s.codes};
+    assert_status(update_can_revert(model, &model->particles[0], &code, 1, u), BPCN_REFUSED);
+    assert_status(update_can_revert(model, &model->particles[0], twice, 2, u), BPCN_REFUSED);
     update_free(u);
     scene_free(&s);
 }

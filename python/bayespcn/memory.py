@@ -111,7 +111,8 @@ class Memory(Living):
         return bool((good | ~rows.known).all() and rows.known.any(axis=1).all())
 
     def delete(self, x: Any = None, *, name: str | None = None) -> None:
-        """Takes rows back, one after the other, or the latest of a name; RefusedError when the memory does not hold one.
+        """Takes rows back, all or none, or the latest row of a name; NotHeldError when the memory does not hold one, or only
+        faded.
 
         >>> memory = Memory(dim=3, names=10)
         >>> _ = memory.write(np.eye(3), names=["x", "y", "z"])
@@ -127,8 +128,7 @@ class Memory(Living):
         rows = self._layout.encode(x)
         if rows.known is not None and not rows.known.all():
             raise raw.InvalidError("a row to delete has unknown entries")
-        for row in rows.x:
-            self._handle.delete(row)
+        self._handle.delete(rows.x)
 
     def forget(self, beta: float) -> None:
         """Lets everything fade towards the prior: 0 changes nothing, 1 restores the empty memory."""

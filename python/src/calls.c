@@ -58,18 +58,19 @@ static PyObject *write_rows(PyObject *self, PyObject *args)
     return PyLong_FromSize_t(info.written);
 }
 
-static PyObject *delete_row(PyObject *self, PyObject *args)
+static PyObject *delete_rows(PyObject *self, PyObject *args)
 {
     PyObject *ox;
     struct buffers b = {.count = 0};
     struct call call;
+    size_t n;
     if (!PyArg_ParseTuple(args, "O:delete", &ox))
         return NULL;
-    const float *x = buffers_take(&b, ox, "x", 'f', dim_of(self), BUFFER_IN);
+    const float *x = buffers_take_rows(&b, ox, "x", dim_of(self), &n);
     bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, ALONE);
     bpcn_status status = BPCN_OK;
     if (memory != NULL) {
-        status = bpcn_memory_delete(memory, x);
+        status = bpcn_memory_delete_rows(memory, x, n); /* bpcn_memory_delete is that of one row */
         call_end(&call);
     }
     buffers_release(&b);
@@ -387,7 +388,7 @@ static PyObject *get_shards(PyObject *self, PyObject *unused)
 
 PyMethodDef handle_methods[] = {
     {"write", write_rows, METH_VARARGS, "write(x, known, rows, codes, names=None) -> rows written"},
-    {"delete", delete_row, METH_VARARGS, "delete(x)"},
+    {"delete", delete_rows, METH_VARARGS, "delete(x): all rows or none"},
     {"delete_name", delete_name, METH_VARARGS, "delete_name(name)"},
     {"get_names", get_names, METH_NOARGS, "get_names() -> (name, number, shard) of each, the oldest first"},
     {"get_name", get_name, METH_VARARGS, "get_name(number) -> (name, number, shard)"},

@@ -30,7 +30,7 @@ const struct field options_fields[] = {O(dim),        {"hidden", 0, 0, 'h'},
                                        O(shard_step), O(surprises),
                                        O(views),      O(names),
                                        O(scale),      O(clip),
-                                       O(far),
+                                       O(far),        O(deletable),
                                        END};
 #define R(member) FIELD(bpcn_read_options, member)
 const struct field read_options_fields[] = {R(objective), R(noise), R(shards), END};
@@ -40,7 +40,8 @@ const struct field open_options_fields[] = {P(read_only), P(sync), P(threads), P
 const struct field stats_fields[] = {
     S(dim),        S(code_dim), S(particles),           S(writes),    S(forgets),
     S(deletes),    S(bytes),    S(effective_particles), S(kernels),   S(prepared_bytes),
-    S(bytes_most), S(shards),   S(open_shard),          S(surprises), S(names), S(name_bytes), END};
+    S(bytes_most), S(shards),   S(open_shard),          S(surprises), S(names), S(name_bytes),
+    S(ancestors), S(deletable), END};
 #define F(member) FIELD(bpcn_file_info, member)
 const struct field file_info_fields[] = {
     F(version),      F(generation),     F(writes),    F(forgets),   F(deletes),  F(note_bytes),

@@ -283,6 +283,7 @@ static PyMethodDef functions[] = {
     {"file_inspect", file_inspect, METH_VARARGS, "file_inspect(path) -> file info, options"},
     {"file_check", file_check, METH_VARARGS, "file_check(path) -> file info, options"},
     {"file_recover", file_recover, METH_VARARGS, "file_recover(from, to) -> report, sentences"},
+    {"options_bytes", options_bytes, METH_VARARGS, "options_bytes(options) -> (bytes, most bytes)"},
     {"options_for_table", options_for_table, METH_VARARGS, "options_for_table(options, column, x, known) -> options"},
     {"trials_hide", trials_hide, METH_VARARGS, "trials_hide(row, column, known, shown) -> entries shown"},
     {"trials_count", trials_count, METH_VARARGS, "trials_count(trials, x, known, answer, spread, shown)"},

@@ -111,6 +111,7 @@ PyObject *delete_name(PyObject *self, PyObject *args);
 
 /* ---- functions of the module, in tables.c */
 
+PyObject *options_bytes(PyObject *module, PyObject *args);
 PyObject *options_for_table(PyObject *module, PyObject *args);
 PyObject *trials_hide(PyObject *module, PyObject *args);
 PyObject *trials_count(PyObject *module, PyObject *args);

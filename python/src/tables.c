@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+PyObject *options_bytes(PyObject *module, PyObject *args)
+{
+    PyObject *values;
+    bpcn_options options;
+    uint64_t bytes, most;
+    (void)module;
+    bpcn_options_default(&options, sizeof options);
+    if (!PyArg_ParseTuple(args, "O:options_bytes", &values) || fields_set(options_fields, values, &options) != 0)
+        return NULL;
+    bpcn_status status = bpcn_options_bytes(&options, &bytes, &most);
+    return status != BPCN_OK ? raise_status(status)
+                             : Py_BuildValue("(KK)", (unsigned long long)bytes, (unsigned long long)most);
+}
+
 PyObject *options_for_table(PyObject *module, PyObject *args)
 {
     PyObject *values, *ocolumn, *ox, *oknown;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Comparisons are quiet: a program may have made its processor trap on NaN. */
 bpcn_status check_input(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n)
@@ -40,4 +41,17 @@ bpcn_status check_far(const struct scale *scale, double most, const float *x, co
                             i / scale->dim, j, (double)x[i], most, scale_scale_of(scale, j), scale_centre_of(scale, j));
     }
     return BPCN_OK;
+}
+
+static double machine_bytes(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+bpcn_status check_fits(const bpcn_options *checked)
+{
+    double wanted = (double)contents_options_bytes(checked, checked->views > 0 ? checked->shards : 1), there = machine_bytes();
+    if (!(wanted > there && there > 0))
+        return BPCN_OK;
+    return bpcn_fail(BPCN_NO_MEMORY, "the memory would take %.1f GB, but this machine has %.1f GB", wanted / 1e9, there / 1e9);
 }

@@ -28,6 +28,9 @@ static inline bpcn_status check_networks(const bpcn_memory *memory, const char *
 /* n rows of dim floats, perhaps none: numbers of a sensible size wherever they are known. */
 bpcn_status check_input(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n);
 
+/* Whether a new memory of these options, checked, fits into this machine: BPCN_NO_MEMORY with both numbers if not. */
+bpcn_status check_fits(const bpcn_options *checked);
+
 /* No known entry lies more than `most` scales from its centre. */
 bpcn_status check_far(const struct scale *scale, double most, const float *x, const unsigned char *known, size_t n);
 

@@ -4,6 +4,7 @@
 #include "cholesky.h"
 #include "error.h"
 #include "kernels.h"
+#include "options.h"
 #include "shards.h"
 #include "abi.h"
 #include "store.h"
@@ -14,6 +15,19 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+bpcn_status bpcn_options_bytes(const bpcn_options *options, uint64_t *bytes, uint64_t *bytes_most)
+{
+    bpcn_options checked;
+    bpcn_status status = options_check(options, &checked);
+    if (status != BPCN_OK)
+        return status;
+    if (bytes != NULL)
+        *bytes = sizeof(bpcn_memory) + contents_options_bytes(&checked, checked.views > 0 ? checked.shards : 1);
+    if (bytes_most != NULL)
+        *bytes_most = sizeof(bpcn_memory) + contents_options_bytes(&checked, checked.shards);
+    return BPCN_OK;
+}
 
 bpcn_status bpcn_memory_get_options(const bpcn_memory *memory, bpcn_options *options)
 {
@@ -41,6 +55,19 @@ bpcn_status bpcn_memory_set_minimizer(bpcn_memory *memory, bpcn_minimizer minimi
         return status;
     status = transaction_apply(&transaction, &(struct change){.kind = CHANGE_MINIMIZER, .minimizer = minimizer});
     return transaction_end(&transaction, status, NULL);
+}
+
+/* Of the first particles, those that today's come from. */
+static size_t ancestors_of(const struct model *m)
+{
+    size_t count = 0;
+    for (size_t n = 0; m->options.kind != BPCN_TABLE && n < m->options.particles; n++) {
+        size_t before = 0;
+        while (before < n && m->particles[before].origin != m->particles[n].origin)
+            before++;
+        count += before == n;
+    }
+    return m->options.kind == BPCN_TABLE ? 1 : count;
 }
 
 bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
@@ -79,7 +106,9 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .open_shard = open,
                        .surprises = c->surprises.count,
                        .names = c->names.count,
-                       .name_bytes = c->names.most * c->names.each};
+                       .name_bytes = c->names.most * c->names.each,
+                       .ancestors = ancestors_of(m),
+                       .deletable = held_there(&c->held)};
     abi_give(&abi_stats, &full, stats, stats->size);
     return BPCN_OK;
 }
@@ -105,6 +134,7 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 {
     scale_settle(&memory->contents.scale);
+    held_drop_shard(&memory->contents.held, memory->contents.views.count > 0 ? SIZE_MAX : shard);
     struct model *model = memory->contents.shard[shard];
     if (memory->contents.index != NULL)
         index_note_missing(memory->contents.index, shard);
@@ -340,6 +370,7 @@ bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, si
     struct contents *c = &memory->contents;
     uint64_t before = 0;
     scale_settle(&c->scale);
+    held_drop_shard(&c->held, SIZE_MAX);
     for (size_t i = 0; i < shards; i++) { /* the oldest comes after the one begun last */
         size_t k = (open + 1 + i) % shards;
         if (c->index != NULL && c->rows[k] != rows[k])

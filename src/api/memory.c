@@ -26,18 +26,12 @@ bpcn_status bpcn_memory_create(const bpcn_options *options, bpcn_memory **memory
         return bpcn_fail(BPCN_INVALID, "the pointer for the new memory is NULL");
     *memory = NULL;
     bpcn_status status = options_check(options, &checked);
+    if (status == BPCN_OK)
+        status = check_fits(&checked);
     if (status != BPCN_OK)
         return status;
     struct contents contents;
     return contents_create_empty(&contents, &checked) == 0 ? handle_create(&contents, NULL, memory) : out_of_memory();
-}
-
-/* ---- delete */
-
-bpcn_status bpcn_memory_delete(bpcn_memory *memory, const float *x)
-{
-    bpcn_status status = check_input(memory, x, NULL, 1);
-    return status == BPCN_OK ? delete_row(memory, x, NULL) : status;
 }
 
 /* ---- read */

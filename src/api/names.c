@@ -110,32 +110,8 @@ void name_answers(const bpcn_memory *m, const struct read_request *request, bpcn
 
 /* ---- delete */
 
-bpcn_status delete_row(bpcn_memory *memory, const float *x, const struct named *named)
-{
-    struct transaction transaction;
-    bpcn_status status = transaction_begin(&transaction, memory, CHANGE_DELETE);
-    if (status != BPCN_OK)
-        return status;
-    const bpcn_options *o = &memory->contents.options;
-    struct routed routed = {.codes = NULL};
-    void *copy, *row = to_real(shape_of(memory), &memory->contents.scale, o->clip ? o->far : INFINITY, x, NULL, 1, &copy);
-    status = row != NULL ? routing_delete(&transaction, row, named, &routed) : BPCN_NO_MEMORY;
-    if (status == BPCN_OK)
-        status = transaction_apply(&transaction, &routed.change);
-    status = transaction_end(&transaction, status, NULL);
-    routed_free(&routed);
-    free(copy);
-    if (status == BPCN_NO_MEMORY)
-        return out_of_memory();
-    if (status == BPCN_REFUSED)
-        return bpcn_fail(status, "the memory does not hold this row: taking it back would leave a covariance indefinite");
-    if (status == BPCN_NUMERIC)
-        return bpcn_fail(status, "the row is too large: its energy is not finite");
-    return status;
-}
-
-enum { TRIES = 8, GRIDS = 2 };
-static const double lowest[GRIDS] = {-1, 0}, span[GRIDS] = {2, 1}; /* of pictures, whose entries have 256 values */
+enum { TRIES = 8, GRIDS = 3 };
+static const double lowest[GRIDS] = {-1, 0, 0}, span[GRIDS] = {2, 1, 255}; /* of pictures, whose entries have 256 values */
 
 /* x [dim] as the network predicts it from the code that the row was written with. */
 static bpcn_status predict_row(const bpcn_memory *m, const struct named *named, float *x)
@@ -156,7 +132,7 @@ static bpcn_status predict_row(const bpcn_memory *m, const struct named *named, 
             double sum = 0;
             for (size_t k = 0; k < width; k++)
                 sum += code[width + k] * mean[k * dim + j];
-            x[j] = (float)sum;
+            x[j] = (float)scale_out(&m->contents.scale, j, sum);
         }
     }
     bpcn_status status = mean != NULL && code != NULL ? BPCN_OK : out_of_memory();
@@ -172,6 +148,15 @@ static void round_to_grid(size_t grid, size_t dim, float *x)
         x[j] = (float)(span[grid] * rint(255 * ((double)x[j] - lowest[grid]) / span[grid]) / 255 + lowest[grid]);
 }
 
+/* The sum of a row that is in the caller's units: 0 when out of memory. */
+static uint32_t sum_of(const bpcn_memory *m, const float *x)
+{
+    void *copy, *row = to_real(shape_of(m), &m->contents.scale, INFINITY, x, NULL, 1, &copy);
+    uint32_t sum = row != NULL ? sketch_row(row, real_size(shape_of(m)), shape_of(m)->width[0]).sum : 0;
+    free(copy);
+    return sum;
+}
+
 /* The row itself, to the last bit of its entries that counts, from x as it is predicted: what is recalled is rounded,
    and what was rounded recalled. BPCN_REFUSED if that does not end at the row. */
 static bpcn_status settle_row(const bpcn_memory *m, const struct named *named, size_t grid, float *x)
@@ -179,10 +164,10 @@ static bpcn_status settle_row(const bpcn_memory *m, const struct named *named, s
     size_t dim = shape_of(m)->width[0];
     bpcn_read_options options;
     bpcn_read_options_default(&options, sizeof options);
-    options.noise = m->contents.options.sigma_data;
+    options.noise = m->contents.options.sigma_data * m->contents.scale.unit;
     for (int tries = 0; tries < TRIES; tries++) {
         round_to_grid(grid, dim, x);
-        if (sketch_row(x, sizeof *x, dim).sum == named->row.sum)
+        if (sum_of(m, x) == named->row.sum)
             return BPCN_OK;
         bpcn_status status = bpcn_memory_read(m, x, NULL, 1, &options, x, NULL);
         if (status != BPCN_OK)
@@ -198,6 +183,8 @@ static bpcn_status row_again(const bpcn_memory *m, const struct named *named, fl
         return bpcn_fail(status, "'%s' was written with holes: such a row cannot be taken back", named->name);
     if (names_keep_rows(&m->contents.options)) {
         get_reals(x, named->kept, m->contents.names.kept, 4);
+        for (size_t j = 0; j < m->contents.names.kept; j++)
+            x[j] = (float)scale_out(&m->contents.scale, j, (double)x[j]);
         return BPCN_OK;
     }
     for (size_t grid = 0; status == BPCN_REFUSED && grid < GRIDS; grid++) {
@@ -227,8 +214,16 @@ bpcn_status bpcn_memory_delete_name(bpcn_memory *memory, const char *name)
     if (x == NULL)
         return out_of_memory();
     status = row_again(memory, &named, x);
+    void *copy = NULL, *row = x;
+    if (status == BPCN_OK) {
+        row = to_real(shape_of(memory), &memory->contents.scale, INFINITY, x, NULL, 1, &copy);
+        status = row != NULL ? BPCN_OK : out_of_memory();
+    }
+    if (status == BPCN_OK && names_keep_rows(&memory->contents.options) && real_size(shape_of(memory)) == sizeof *x)
+        get_reals(row, named.kept, kept->kept, 4); /* to the bit */
     if (status == BPCN_OK)
-        status = delete_row(memory, x, &named);
+        status = delete_named(memory, row, named.held);
+    free(copy);
     free(x);
     return status;
 }

@@ -11,7 +11,7 @@ bpcn_status check_names(const char *const *names, size_t n);
 /* info [n] of a read gets the names that its answers, real [n x dim], have. */
 void name_answers(const bpcn_memory *memory, const struct read_request *request, bpcn_read_info *info);
 
-/* Takes a row back: by its value, or of those that are named this one. */
-bpcn_status delete_row(bpcn_memory *memory, const float *x, const struct named *named);
+/* Takes back the row with this number among those that can be (named.held), x real [dim]. */
+bpcn_status delete_named(bpcn_memory *memory, const void *x, uint64_t number);
 
 #endif

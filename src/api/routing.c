@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELETE_TRIES = 4 };           /* shards that a row is looked for in */
-static const double same_row = 1e-6; /* mean square difference of sketches up to which a row has the name of another */
 
 static struct table_view_row view_row_of(const struct transaction *transaction, const void *x,
                                          const unsigned char *known)
@@ -135,108 +133,6 @@ void routing_name(const struct transaction *transaction, const char *name, struc
         return;
     memcpy(routed->name, name, strlen(name));
     routed->change.name = routed->name;
-}
-
-/* ---- delete */
-
-static bpcn_status route_back(struct transaction *transaction, const void *x, size_t shard, struct change *change)
-{
-    struct writer *writer = writers_of(&transaction->writers, shard, 0);
-    bpcn_status status = writer ? transaction->writers.core->find_delete(writer, x, change) : BPCN_NO_MEMORY;
-    change->shard = shard;
-    return status;
-}
-
-/* Of the shards whose residual is least. */
-static bpcn_status find_holder_by_residuals(struct transaction *transaction, const struct shards *many, const void *x,
-                                            struct change *change)
-{
-    double *residual = alloc_zeroed(many->count, sizeof *residual);
-    bpcn_status status = residual != NULL ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK && many->count > 1)
-        status = assign_residuals(many, 1, x, NULL, residual);
-    bpcn_status found = status;
-    for (size_t tries = 0; status == BPCN_OK && tries < many->count && tries < DELETE_TRIES; tries++) {
-        size_t best = 0;
-        for (size_t k = 1; k < many->count; k++)
-            best = residual[k] < residual[best] ? k : best;
-        found = route_back(transaction, x, best, change);
-        residual[best] = INFINITY;
-        if (found != BPCN_REFUSED)
-            break;
-    }
-    free(residual);
-    return found;
-}
-
-/* Of the shards in which the index has the row; BPCN_REFUSED when it has it in none. */
-static bpcn_status find_holder_by_index(struct transaction *transaction, const struct shards *many, const void *x,
-                                        struct change *change)
-{
-    struct read_request request = {.query = x, .n = 1};
-    struct index_query query = {.hits = NULL};
-    if (many->index == NULL || !index_ready(many->index))
-        return BPCN_REFUSED;
-    bpcn_status status = assign_find(many, &request, &query), found = BPCN_REFUSED;
-    for (size_t h = 0; status == BPCN_OK && query.how == INDEX_EQUAL && h < query.found && h < DELETE_TRIES; h++) {
-        if (h > 0 && query.hits[h].shard == query.hits[h - 1].shard)
-            continue;
-        found = route_back(transaction, x, query.hits[h].shard, change);
-        if (found != BPCN_REFUSED)
-            break;
-    }
-    free(query.hits);
-    return status == BPCN_OK ? found : status;
-}
-
-static bpcn_status find_holder(struct transaction *transaction, const void *x, struct change *change)
-{
-    struct shards many;
-    struct shard *shard = routing_shards(transaction->memory, transaction->team, &many);
-    bpcn_status found = shard != NULL ? find_holder_by_index(transaction, &many, x, change) : BPCN_NO_MEMORY;
-    if (found == BPCN_REFUSED)
-        found = find_holder_by_residuals(transaction, &many, x, change);
-    free(shard);
-    return found;
-}
-
-/* The number of the name that goes with a row. */
-static uint64_t name_of(const struct contents *contents, const struct change *change)
-{
-    size_t dim = contents->shard[0]->width[0];
-    struct sketched row = sketch_row(change->x, real_size(contents->shard[0]), dim);
-    return names_recognise(&contents->names, contents_part(contents, change, 0).shard, &row, dim, same_row);
-}
-
-static bpcn_status find_in_views(struct transaction *transaction, const void *x, struct routed *routed)
-{
-    const struct contents *contents = &transaction->memory->contents;
-    struct table_view_row where = view_row_of(transaction, x, NULL);
-    bpcn_status status = join_begin(contents, routed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
-        struct change one;
-        status = route_back(transaction, x, table_views_shard(&contents->views, v, &where), &one);
-        if (status == BPCN_OK)
-            join_view(contents, &one, v, routed);
-    }
-    return status;
-}
-
-bpcn_status routing_delete(struct transaction *transaction, const void *x, const struct named *named,
-                           struct routed *routed)
-{
-    const struct contents *contents = &transaction->memory->contents;
-    bpcn_status status;
-    *routed = (struct routed){.codes = NULL};
-    if (contents->views.count > 0)
-        status = find_in_views(transaction, x, routed);
-    else if (named != NULL)
-        status = route_back(transaction, x, named->shard, &routed->change);
-    else
-        status = find_holder(transaction, x, &routed->change);
-    if (status == BPCN_OK)
-        routed->change.unnamed = named != NULL ? named->number : name_of(contents, &routed->change);
-    return status;
 }
 
 void routed_free(struct routed *routed)

@@ -21,10 +21,6 @@ bpcn_status routing_write(struct transaction *transaction, const void *x, const 
 /* The row is to have this name, where names are kept. */
 void routing_name(const struct transaction *transaction, const char *name, struct routed *routed);
 
-/* How to take a row back: from the shard that explains it best of those that hold it, or, if it is the one of that
-   name, from that one's (NULL: it may be any); or from its shard in every view. */
-bpcn_status routing_delete(struct transaction *transaction, const void *x, const struct named *named, struct routed *routed);
-
 void routed_free(struct routed *routed); /* in any case */
 
 /* The shards of a memory as reads want them, and room for one more. NULL: out of memory; to be freed. */

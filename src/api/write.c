@@ -32,6 +32,7 @@ struct rows_to_write {
     size_t n;
     unsigned char *x;     /* real [n x dim] */
     unsigned char *known; /* [n x dim] or NULL */
+    const float *given;   /* [n x dim] as the caller gave them */
     const float *first;   /* [n x dim] as the caller gave them, if they are to be kept as first rows; or NULL */
     void *copy;           /* to be freed */
 };
@@ -53,6 +54,11 @@ static bpcn_status write_each(struct transaction *transaction, const struct rows
             routing_name(transaction, info->names[i], &routed);
         if (status == BPCN_OK && rows->first != NULL)
             routed.change.first = rows->first + i * dim;
+        struct fingerprint print = {{0}};
+        if (status == BPCN_OK && whole && transaction->memory->contents.options.deletable > 0) {
+            print = fingerprint_of(rows->given + i * dim, dim);
+            routed.change.print = print.word;
+        }
         if (status == BPCN_OK && info->codes != NULL)
             report_codes(model, &routed.change, info->codes + i * entries);
         if (status == BPCN_OK)
@@ -87,7 +93,7 @@ static bpcn_status write_rows(bpcn_memory *m, const float *x, const unsigned cha
                               bpcn_write_info *info)
 {
     struct transaction transaction;
-    struct rows_to_write rows = {.n = n};
+    struct rows_to_write rows = {.n = n, .given = x};
     struct scale *scale = &m->contents.scale;
     size_t lost = 0;
     bpcn_status status = transaction_begin(&transaction, m, CHANGE_WRITE);

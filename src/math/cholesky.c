@@ -361,3 +361,17 @@ int cholesky_from_covariance(size_t n, const double *covariance, double *root, d
     pack_factor(n, work, root);
     return 0;
 }
+
+/* most I - U is positive definite if its smallest eigenvalue, most less the largest of U, is positive. */
+int cholesky_within(size_t n, const double *root, double most)
+{
+    double *a = alloc_zeroed(n, n * sizeof *a);
+    if (a == NULL)
+        return -1;
+    cholesky_to_covariance(n, root, a);
+    for (size_t j = 0; j < n * n; j++)
+        a[j] = (j % (n + 1) == 0 ? most : 0) - a[j];
+    int within = cholesky_factor(n, a) == 0;
+    free(a);
+    return within;
+}

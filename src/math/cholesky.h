@@ -56,6 +56,9 @@ size_t cholesky_diffuse_work(size_t n);
 /* U^-1 becomes keep U^-1 + add I, as if one had seen every axis once more; k [n]. O(n^3). */
 void cholesky_discount(size_t n, double keep, double add, double *root, double *k);
 
+/* Whether no direction has a variance above `most`: 1, 0, or -1 when out of memory. O(n^3). */
+int cholesky_within(size_t n, const double *root, double most);
+
 /* covariance [n x n] = U, and back; -1 when the matrix is not positive definite. work [n x n]. */
 void cholesky_to_covariance(size_t n, const double *root, double *covariance);
 int cholesky_from_covariance(size_t n, const double *covariance, double *root, double *work);

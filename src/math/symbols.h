@@ -28,6 +28,7 @@
 #define assign_rows bpcn_internal_assign_rows
 #define assignments_free bpcn_internal_assignments_free
 #define check_far bpcn_internal_check_far
+#define check_fits bpcn_internal_check_fits
 #define check_input bpcn_internal_check_input
 #define check_names bpcn_internal_check_names
 #define cholesky_condition bpcn_internal_cholesky_condition
@@ -46,6 +47,7 @@
 #define cholesky_solve_half bpcn_internal_cholesky_solve_half
 #define cholesky_to_covariance bpcn_internal_cholesky_to_covariance
 #define cholesky_variance bpcn_internal_cholesky_variance
+#define cholesky_within bpcn_internal_cholesky_within
 #define contents_begin bpcn_internal_contents_begin
 #define contents_bytes bpcn_internal_contents_bytes
 #define contents_count bpcn_internal_contents_count
@@ -58,13 +60,14 @@
 #define contents_met bpcn_internal_contents_met
 #define contents_next bpcn_internal_contents_next
 #define contents_open bpcn_internal_contents_open
+#define contents_options_bytes bpcn_internal_contents_options_bytes
 #define contents_part bpcn_internal_contents_part
 #define contents_parts bpcn_internal_contents_parts
 #define contents_shard_options bpcn_internal_contents_shard_options
 #define crc32c bpcn_internal_crc32c
 #define crc32c_flipped bpcn_internal_crc32c_flipped
 #define crc32c_plain bpcn_internal_crc32c_plain
-#define delete_row bpcn_internal_delete_row
+#define delete_named bpcn_internal_delete_named
 #define environment_check bpcn_internal_environment_check
 #define familiarity_judge bpcn_internal_familiarity_judge
 #define familiarity_needs_faded bpcn_internal_familiarity_needs_faded
@@ -82,6 +85,7 @@
 #define file_sync_folder bpcn_internal_file_sync_folder
 #define file_truncate bpcn_internal_file_truncate
 #define file_write bpcn_internal_file_write
+#define fingerprint_of bpcn_internal_fingerprint_of
 #define forest_ask bpcn_internal_forest_ask
 #define forest_bytes bpcn_internal_forest_bytes
 #define forest_cache_bytes bpcn_internal_forest_cache_bytes
@@ -119,6 +123,19 @@
 #define handle_end bpcn_internal_handle_end
 #define header_decode bpcn_internal_header_decode
 #define header_encode bpcn_internal_header_encode
+#define held_at bpcn_internal_held_at
+#define held_bytes bpcn_internal_held_bytes
+#define held_codes bpcn_internal_held_codes
+#define held_create bpcn_internal_held_create
+#define held_drop bpcn_internal_held_drop
+#define held_drop_shard bpcn_internal_held_drop_shard
+#define held_find bpcn_internal_held_find
+#define held_free bpcn_internal_held_free
+#define held_keep bpcn_internal_held_keep
+#define held_reserve bpcn_internal_held_reserve
+#define held_restore bpcn_internal_held_restore
+#define held_there bpcn_internal_held_there
+#define held_wrong bpcn_internal_held_wrong
 #define index_age bpcn_internal_index_age
 #define index_announce bpcn_internal_index_announce
 #define index_bytes bpcn_internal_index_bytes
@@ -199,6 +216,7 @@
 #define model_free bpcn_internal_model_free
 #define model_heaviest bpcn_internal_model_heaviest
 #define model_normalize_weights bpcn_internal_model_normalize_weights
+#define model_options_bytes bpcn_internal_model_options_bytes
 #define model_resample bpcn_internal_model_resample
 #define name_answers bpcn_internal_name_answers
 #define name_padded bpcn_internal_name_padded
@@ -210,6 +228,7 @@
 #define names_drop_shard bpcn_internal_names_drop_shard
 #define names_find bpcn_internal_names_find
 #define names_free bpcn_internal_names_free
+#define names_held bpcn_internal_names_held
 #define names_keep bpcn_internal_names_keep
 #define names_number bpcn_internal_names_number
 #define names_recognise bpcn_internal_names_recognise
@@ -235,7 +254,6 @@
 #define record_decode bpcn_internal_record_decode
 #define record_encode bpcn_internal_record_encode
 #define routed_free bpcn_internal_routed_free
-#define routing_delete bpcn_internal_routing_delete
 #define routing_density_options bpcn_internal_routing_density_options
 #define routing_name bpcn_internal_routing_name
 #define routing_read bpcn_internal_routing_read
@@ -361,7 +379,7 @@
 #define cache_share_written BPCN_NAME(cache_share_written)
 #define cache_weights BPCN_NAME(cache_weights)
 #define delete_apply BPCN_NAME(delete_apply)
-#define delete_find BPCN_NAME(delete_find)
+#define delete_check BPCN_NAME(delete_check)
 #define discount_apply BPCN_NAME(discount_apply)
 #define discount_scratch BPCN_NAME(discount_scratch)
 #define elimination_bytes BPCN_NAME(elimination_bytes)
@@ -433,6 +451,7 @@
 #define update_create BPCN_NAME(update_create)
 #define update_free BPCN_NAME(update_free)
 #define update_particle BPCN_NAME(update_particle)
+#define update_prior_bound BPCN_NAME(update_prior_bound)
 #define update_refresh_root BPCN_NAME(update_refresh_root)
 #define weights_back BPCN_NAME(weights_back)
 #define weights_bytes BPCN_NAME(weights_bytes)

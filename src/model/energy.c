@@ -331,9 +331,9 @@ static void layer_energy(const struct energy *e, const struct batch *batch, size
         double count = l == 0 ? batch->count[i] : (double)model->width[l];
         double squares = work->squares[i], leverage = work->leverage[i];
         double s = w.sensory * (noise + leverage) + (l == 0 ? batch->extra[i] : 0);
-        values[i] += e->expected ? 0.5 * (squares + count * leverage) / noise : w.upper * gaussian(count, squares, s);
-        work->s[i] = e->expected ? noise : s / w.upper;
-        work->weight[i] = e->expected ? count / noise : w.upper * w.sensory * (count - squares / s) / s;
+        values[i] += w.upper * gaussian(count, squares, s);
+        work->s[i] = s / w.upper;
+        work->weight[i] = w.upper * w.sensory * (count - squares / s) / s;
         if (fit != NULL)
             fit[i * (model->options.layers + 1) + l] = (struct fit){squares, noise + leverage};
     }
@@ -377,8 +377,8 @@ static void top_energy(const struct energy *e, const struct batch *batch, struct
         double squares = sum_of_squares(width, error);
         double variance = noise_variance(model, top) + particle->top_variance;
         double count = top == 0 ? batch->count[i] : (double)width;
-        double s = e->expected ? noise_variance(model, top) : w.sensory * variance + (top == 0 ? batch->extra[i] : 0);
-        values[i] += e->expected ? 0.5 * squares / s : w.upper * gaussian(count, squares, s);
+        double s = w.sensory * variance + (top == 0 ? batch->extra[i] : 0);
+        values[i] += w.upper * gaussian(count, squares, s);
         if (top > 0 && grad != NULL)
             add_scaled(width, s / w.upper, error, grad + i * model->code_dim + model->offset[top]);
         if (top == 0 && grad_x0 != NULL)

@@ -32,7 +32,6 @@ struct energy {
     const struct model *model;
     const struct particle *particle; /* NULL: the mixture (mixture.h) */
     const struct weighing *weighing;
-    int expected; /* 1: sum_l (|e_l|^2 + d_l z U z') / (2 sx^2) instead (delete.c) */
     const struct weights *const
         *weights; /* [particles], or NULL: every row is swept over the particle's own matrices */
     const struct projection

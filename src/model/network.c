@@ -97,6 +97,18 @@ size_t model_bytes(const struct model *model)
     return sizeof *model + model->options.particles * one;
 }
 
+uint64_t model_options_bytes(const bpcn_options *o)
+{
+    uint64_t real = o->precision == BPCN_FLOAT64 ? 8 : 4, below = o->dim;
+    uint64_t one = sizeof(struct particle) + sizeof(double) * ((o->layers > 0 ? o->hidden[o->layers - 1] : o->dim) + 2);
+    for (size_t l = 0; l < o->layers; l++) { /* below 2^58 in all */
+        uint64_t above = o->hidden[l];
+        one += real * above * (below + above) + 8 * (above * (above + 1) / 2);
+        below = above;
+    }
+    return o->particles > UINT64_MAX / 2 / one ? UINT64_MAX : sizeof(struct model) + o->particles * one;
+}
+
 size_t model_heaviest(const struct model *model)
 {
     size_t best = 0;

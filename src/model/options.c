@@ -25,7 +25,8 @@ void bpcn_options_default(bpcn_options *options, size_t size)
                       .rounds = 30,
                       .shards = 1,
                       .surprises = 1024,
-                      .scale = BPCN_SCALE_AUTO};
+                      .scale = BPCN_SCALE_AUTO,
+                      .deletable = 1024};
     for (size_t l = 0; l < BPCN_MAX_LAYERS; l++)
         o.hidden[l] = 256;
     abi_give(&abi_options, &o, options, size);
@@ -108,6 +109,8 @@ static bpcn_status check_choices(const bpcn_options *o)
         return bpcn_fail(BPCN_INVALID, "surprises is %zu, but must be at most %d", o->surprises, BPCN_MAX_SURPRISES);
     if (o->names > BPCN_MAX_NAMES)
         return bpcn_fail(BPCN_INVALID, "names is %zu, but must be at most %d", o->names, BPCN_MAX_NAMES);
+    if (o->deletable > BPCN_MAX_DELETABLE)
+        return bpcn_fail(BPCN_INVALID, "deletable is %zu, but must be at most %d", o->deletable, BPCN_MAX_DELETABLE);
     if ((unsigned)o->scale > BPCN_SCALE_AS_GIVEN)
         return bpcn_fail(BPCN_INVALID, "scale %d does not exist", (int)o->scale);
     if (o->clip != 0 && o->clip != 1)
@@ -177,6 +180,8 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         o->shard_rows = o->layers > 0 && o->layers <= BPCN_MAX_LAYERS ? o->hidden[0] : o->dim;
     if (o->shard_step == 0)
         o->shard_step = 1;
+    if (o->resample)
+        o->deletable = 0;
     if (o->far == 0)
         o->far = o->scale == BPCN_SCALE_AS_GIVEN ? far_as_given : far_scales;
     status = environment_check();

@@ -31,8 +31,13 @@ struct gram_update {
 void update_particle(const struct model *model, struct particle *particle, const real *x0, const unsigned char *known,
                      const real *code, int sign, int refresh, struct gram_update following, struct update *u);
 
-/* Whether taking (x0, code) back leaves every covariance positive definite. */
-int update_can_revert(const struct model *model, const struct particle *particle, const real *code, struct update *u);
+/* Whether taking back n rows with these codes, one after the other, leaves every covariance positive definite and within
+   the prior's. BPCN_REFUSED if not. */
+bpcn_status update_can_revert(const struct model *model, const struct particle *particle, const real *const *codes,
+                              size_t n, struct update *u);
+
+/* The largest variance that a direction may have: the prior's, and what rounding adds. */
+double update_prior_bound(const struct model *model);
 
 /* root_real from root. */
 void update_refresh_root(struct layer *layer);

@@ -29,6 +29,9 @@ struct change {
     const double *log_weights;  /* [views x particles]: after the write */
     const double *surprise;     /* write: of its row, to be kept; NULL: none */
     const char *name;           /* write: of its row, in BPCN_MAX_NAME + 1 bytes, zeros after its end; NULL: none */
+    const uint64_t *print;      /* write: [2] fingerprint of its row (held.h), by which it can be taken back; NULL: it
+                                   cannot */
+    uint64_t held;              /* delete: the number of its row among those */
     uint64_t unnamed;           /* delete: the number of the name that is removed with its row; 0: none */
     double beta;                /* forget, discount */
     bpcn_minimizer minimizer;   /* from now on */

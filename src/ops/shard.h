@@ -2,7 +2,7 @@
  * What a shard can do, compiled once per precision (real.h): callers reach the right copy through a table of
  * functions. Rows of observations come in the model's own precision.
  *
- * A change of a shard has three steps. find_write or find_delete computes it and leaves the model alone; whoever keeps
+ * A change of a shard has three steps. find_write computes it, can_delete checks it, and both leave the model alone; whoever keeps
  * a log appends it there; apply carries it out. Replaying a log applies its changes again without finding them.
  */
 #ifndef BPCN_SHARD_H
@@ -77,7 +77,9 @@ struct shard_ops {
        memory of the caller's, and to the writer's, which is valid until the writer finds the next. */
     bpcn_status (*find_write)(struct writer *writer, const void *x, const unsigned char *known, const double *starts,
                               struct change *change, bpcn_write_row *row);
-    bpcn_status (*find_delete)(struct writer *writer, const void *x, struct change *change);
+    /* Whether n rows can be taken back, one after the other: x[i] real [dim], with codes[i] real [particles x code_dim].
+       BPCN_REFUSED if not. */
+    bpcn_status (*can_delete)(struct writer *writer, const void *const *x, const void *const *codes, size_t n);
     void (*apply)(struct writer *writer, const struct change *change);
 
     /* Runs in the calling thread alone. */

@@ -107,11 +107,14 @@ static bpcn_status table_find_write(struct writer *writer, const void *x, const 
     return forest_find(w->model->forest, x, known, w->entry, &change->numbers) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
 }
 
-static bpcn_status table_find_delete(struct writer *writer, const void *x, struct change *change)
+static bpcn_status table_can_delete(struct writer *writer, const void *const *x, const void *const *codes, size_t n)
 {
     struct table_change *w = (void *)writer;
-    *change = (struct change){.kind = CHANGE_DELETE, .rows = 1, .x = x};
-    return forest_holds(w->model->forest, x) ? BPCN_OK : BPCN_REFUSED;
+    (void)codes;
+    for (size_t i = 0; i < n; i++)
+        if (!forest_holds(w->model->forest, x[i]))
+            return BPCN_REFUSED;
+    return BPCN_OK;
 }
 
 static void table_apply(struct writer *writer, const struct change *change)
@@ -188,7 +191,7 @@ const struct shard_ops table_ops = {
     .attach_writer = table_writer_attach,
     .reserve_writer = table_reserve,
     .find_write = table_find_write,
-    .find_delete = table_find_delete,
+    .can_delete = table_can_delete,
     .apply = table_apply,
     .read = table_read,
     .sample = table_sample,

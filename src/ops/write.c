@@ -4,15 +4,9 @@
  * A write infers the code of the row in every particle, reweights the particles by how well they predicted the row,
  * and conditions each on the row and its code.
  *
- * A delete inverts the update. It needs the code h that the row had when it was written, which the memory does not
- * keep. But h was a stationary point of the energy under the parameters without the row, and the gradient of that
- * energy is, in terms of the present parameters,
- *
- *   dE'/dz_{l+1} = (d_l z U_l - e_l M_l') / sx^2,   dE'/dx_l = e_l / sx^2:
- *
- * the gradient of the expected energy sum_l (|e_l|^2 + d_l z U z') / (2 sx^2). So the delete minimises that, starting
- * from where inference ends. The memory holds a row if it predicts the row there within its noise, and if every
- * covariance stays positive definite without it.
+ * A delete inverts the update, with the codes that the row was written with, which the memory keeps (held.h). In
+ * information form the update adds z'z / sx^2 to U^-1 and z'x / sx^2 to U^-1 M, so that its inverse is exact whatever was
+ * written since, and every covariance stays within the prior's.
  */
 #include "write.h"
 
@@ -25,10 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of L-BFGS on the expected energy. Larger: more rows of ill-conditioned memories can be deleted. */
-enum { DELETE_ITERATIONS = 2000 };
-/* Root mean square residual, in units of sigma_data, up to which a row counts as held. */
-static const double delete_deviations = 3;
 static const size_t only_row = 0;
 
 /* ---- the writer */
@@ -336,41 +326,18 @@ void write_apply(struct writer *w, const struct change *change)
 
 /* ---- delete */
 
-/* The code that the row was written with in particle k; BPCN_REFUSED if the particle does not hold the row. */
-static bpcn_status delete_find_code(struct writer *w, size_t k)
+bpcn_status delete_check(struct writer *w, const void *const *x, const void *const *codes, size_t n)
 {
-    struct model *m = w->model;
-    struct outcome *outcome = &w->outcomes[k];
-    struct energy energy = writer_density(w, k);
-    struct curvature curvature = {&w->norms, NULL};
-    struct schedule inferred = {.steps = search_read_steps(m->options.activation),
-                                .last = {0, search_density_tolerance(m)}};
-    struct schedule expected = {.last = {DELETE_ITERATIONS, 1e-9}};
-    real *code = w->codes + k * m->code_dim;
-    norms_compute(m, energy.particle, NULL, &w->norms);
-    search_start_top_down(m, energy.particle, search_first_slope(m->options.activation), w->rows->lane[0].work, code);
-    bpcn_status status = search_codes(w->rows, &energy, &curvature, &inferred, 1, &only_row, code, outcome);
-    energy.expected = 1;
-    if (status == BPCN_OK)
-        status = search_codes(w->rows, &energy, &curvature, &expected, 1, &only_row, code, outcome);
-    if (status != BPCN_OK)
-        return status;
-    if (!isfinite(outcome->energy))
-        return BPCN_NUMERIC;
-    double most = delete_deviations * delete_deviations * noise_variance(m, 0) * (double)m->width[0];
-    int holds = fit_of(w->rows, 0)->squares <= most && update_can_revert(m, energy.particle, code, w->update);
-    return holds ? BPCN_OK : BPCN_REFUSED;
-}
-
-bpcn_status delete_find(struct writer *w, const void *x, struct change *change)
-{
-    bpcn_status status = writer_reserve(w, CHANGE_DELETE);
-    if (status != BPCN_OK)
-        return status;
-    writer_set_row(w, x, NULL);
-    for (size_t k = 0; status == BPCN_OK && k < w->model->options.particles; k++)
-        status = delete_find_code(w, k);
-    *change = (struct change){.kind = CHANGE_DELETE, .rows = 1, .x = x, .codes = w->codes};
+    const struct model *m = w->model;
+    (void)x;
+    const real **code = alloc_zeroed(n, sizeof *code);
+    bpcn_status status = code != NULL ? writer_reserve(w, CHANGE_DELETE) : BPCN_NO_MEMORY;
+    for (size_t k = 0; status == BPCN_OK && k < m->options.particles; k++) {
+        for (size_t i = 0; i < n; i++)
+            code[i] = (const real *)codes[i] + k * m->code_dim;
+        status = update_can_revert(m, &m->particles[k], code, n, w->update);
+    }
+    free(code);
     return status;
 }
 

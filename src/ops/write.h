@@ -37,7 +37,7 @@ bpcn_status writer_reserve(struct writer *w, enum change_kind kind);
 bpcn_status write_find(struct writer *w, const void *x, const unsigned char *known, const double *starts,
                        struct change *change, bpcn_write_row *row);
 void write_apply(struct writer *w, const struct change *change);
-bpcn_status delete_find(struct writer *w, const void *x, struct change *change);
+bpcn_status delete_check(struct writer *w, const void *const *x, const void *const *codes, size_t n);
 void delete_apply(struct writer *w, const struct change *change);
 
 /* Both need scratch of as many doubles as _scratch says. */

@@ -19,6 +19,7 @@ int contents_create(struct contents *c, const bpcn_options *options)
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || novelty_history_create(&c->surprises, options->surprises) != 0 ||
         names_create(&c->names, options) != 0 || scale_create(&c->scale, options) != 0 ||
+        held_create(&c->held, options) != 0 ||
         table_views_create(&c->views, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
@@ -52,6 +53,7 @@ void contents_free(struct contents *c)
     novelty_history_free(&c->surprises);
     names_free(&c->names);
     scale_free(&c->scale);
+    held_free(&c->held);
     table_views_free(&c->views);
     index_free(c->index);
     *c = (struct contents){.count = 0};
@@ -111,6 +113,7 @@ void contents_begin(struct contents *c, size_t k, struct model *model)
     c->begun[k] = c->writes;
     c->count = k < c->count ? c->count : k + 1;
     names_drop_shard(&c->names, k);
+    held_drop_shard(&c->held, k);
     if (c->index != NULL)
         index_drop_shard(c->index, k);
 }
@@ -161,6 +164,7 @@ static void keep_name(struct contents *c, const struct change *write)
     for (size_t k = 1; k < model->options.particles; k++)
         best = first.log_weights[k] > first.log_weights[best] ? k : best;
     struct named row = {.shard = first.shard, .particle = best, .holes = write->known != NULL};
+    row.held = write->print != NULL ? (uint32_t)(c->held.next + 1) : 0;
     memcpy(row.name, write->name, sizeof row.name);
     row.row = sketch_row(write->x, size, model->width[0]);
     const unsigned char *code = (const unsigned char *)first.codes + best * model->code_dim * size;
@@ -216,6 +220,12 @@ void contents_count(struct contents *c, const struct change *change)
     case CHANGE_WRITE:
         if (change->name != NULL)
             keep_name(c, change);
+        if (change->print != NULL)
+            held_keep(&c->held,
+                      &(struct held_row){.print = {{change->print[0], change->print[1]}},
+                                         .fades = c->forgets,
+                                         .shard = contents_part(c, change, 0).shard},
+                      change->codes);
         if (change->surprise != NULL)
             novelty_history_keep(&c->surprises, *change->surprise, contents_met(c, change));
         for (size_t part = 0; part < contents_parts(c); part++)
@@ -225,10 +235,13 @@ void contents_count(struct contents *c, const struct change *change)
     case CHANGE_DELETE:
         c->deletes++;
         names_drop(&c->names, change->unnamed);
+        held_drop(&c->held, change->held);
         break;
     case CHANGE_FORGET:
-        if (change->beta == 1)
+        if (change->beta == 1) {
             c->names.count = 0;
+            held_drop_shard(&c->held, SIZE_MAX);
+        }
         c->forgets++;
         break;
     case CHANGE_DISCOUNT:
@@ -245,10 +258,21 @@ void contents_count(struct contents *c, const struct change *change)
 size_t contents_bytes(const struct contents *c)
 {
     size_t bytes = c->options.shards * (sizeof *c->shard + 2 * sizeof *c->rows) + novelty_history_bytes(&c->surprises) +
-                   c->names.most * c->names.each + scale_bytes(&c->scale) + (c->index != NULL ? index_bytes(c->index) : 0);
+                   c->names.most * c->names.each + scale_bytes(&c->scale) + c->held.most * c->held.each + (c->index != NULL ? index_bytes(c->index) : 0);
     for (size_t k = 0; k < c->count; k++)
         bytes += shard_bytes(c->shard[k]);
     return bytes;
+}
+
+uint64_t contents_options_bytes(const bpcn_options *options, size_t shards)
+{
+    struct contents c;
+    uint64_t bytes = UINT64_MAX, shard = options->kind == BPCN_TABLE ? 0 : model_options_bytes(options);
+    int status = options->kind == BPCN_TABLE ? contents_create_empty(&c, options) : contents_create(&c, options);
+    if (status == 0)
+        bytes = contents_bytes(&c);
+    contents_free(&c);
+    return shards > 0 && shard > (UINT64_MAX - bytes) / shards ? UINT64_MAX : bytes + shards * shard;
 }
 
 int contents_keep_note(struct contents *c, const void *note, size_t bytes)
@@ -344,6 +368,8 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
     if (status == BPCN_OK && change->kind == CHANGE_WRITE && e->contents->index != NULL)
         status = index_reserve(e->contents->index, change->shard,
                                change->begin ? 0 : e->contents->rows[change->shard], change->rows);
+    if (status == BPCN_OK && change->print != NULL && held_reserve(&e->contents->held, e->contents->held.count + 1) != 0)
+        status = BPCN_NO_MEMORY;
     if (status == BPCN_OK && change->first != NULL && scale_reserve_row(&e->contents->scale) != 0)
         status = BPCN_NO_MEMORY;
     if (!is_of_all_shards(change))

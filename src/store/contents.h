@@ -6,6 +6,7 @@
 #define BPCN_CONTENTS_H
 
 #include "change.h"
+#include "held.h"
 #include "index.h"
 #include "name_table.h"
 #include "novelty_history.h"
@@ -25,6 +26,7 @@ struct contents {
     uint64_t writes, forgets, deletes; /* of the memory */
     struct novelty_history surprises;  /* of the latest rows */
     struct names names;                /* of the latest rows that have one */
+    struct held held;                  /* the latest rows, which can be taken back */
     struct scale scale;                /* of the data */
     struct table_views views;          /* or none */
     struct index *index;               /* of rows, by which reads find shards; or NULL */
@@ -68,6 +70,10 @@ double contents_met(const struct contents *contents, const struct change *write)
 void contents_count(struct contents *contents, const struct change *change);
 
 size_t contents_bytes(const struct contents *contents);
+
+/* The same of a memory that is yet to be made, with so many shards begun; UINT64_MAX when it is more than any machine
+   has, or when there is no memory to find out. */
+uint64_t contents_options_bytes(const bpcn_options *options, size_t shards);
 
 /* The note becomes a copy of this one. -1 when out of memory. */
 int contents_keep_note(struct contents *contents, const void *note, size_t bytes);

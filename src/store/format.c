@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "name_table.h"
+#include "held.h"
 #include "options.h"
 #include "scale.h"
 #include "novelty_history.h"
@@ -211,7 +212,9 @@ enum {
     HEADER_AT_SCALE = HEADER_AT_SURPRISES + 32, /* scale | clip << 4 | settled << 5 | first rows << 8 */
     HEADER_AT_PAIRS = HEADER_AT_SURPRISES + 36,
     HEADER_AT_FAR = HEADER_AT_SURPRISES + 40,
-    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 48,
+    HEADER_AT_DELETABLE = HEADER_AT_SURPRISES + 48,
+    HEADER_AT_HELD = HEADER_AT_SURPRISES + 52,
+    HEADER_AT_RESERVED = HEADER_AT_SURPRISES + 56,
     HEADER_AT_CHECKSUM = HEADER_BYTES - 4
 };
 
@@ -224,7 +227,7 @@ static uint64_t section_padded(uint64_t bytes)
 
 /* ---- sections */
 
-enum { SHARED_MOST = 8 };
+enum { SHARED_MOST = 9 };
 
 /* The sections before those of the shards, in their order; returns how many there are. */
 static size_t sections_shared(const struct header *header, struct section out[SHARED_MOST])
@@ -242,6 +245,8 @@ static size_t sections_shared(const struct header *header, struct section out[SH
         out[n++] = (struct section){
             .tag = SECTION_INDEX,
             .bytes = index_file_bytes(header->index_form, header->index_count, o->dim, o->shards)};
+    if (header->held > 0)
+        out[n++] = (struct section){.tag = SECTION_HELD, .bytes = held_bytes(o) * (uint64_t)header->held};
     if (header->pairs > 0)
         out[n++] = (struct section){.tag = SECTION_SCALE, .bytes = 16 * (uint64_t)header->pairs};
     if (header->first_rows > 0)
@@ -356,6 +361,7 @@ void section_name(const struct section *s, char *text, size_t room)
                          : s->tag == SECTION_NAMES     ? "names"
                          : s->tag == SECTION_INDEX     ? "index of the rows"
                          : s->tag == SECTION_SURPRISES ? "surprises of the latest rows"
+                         : s->tag == SECTION_HELD      ? "fingerprints"
                          : s->tag == SECTION_SCALE     ? "scale of the data"
                          : s->tag == SECTION_FIRST     ? "first rows"
                          : s->tag == SECTION_FOREST    ? "trees"
@@ -398,6 +404,7 @@ uint64_t snapshot_most(const struct header *header)
     full.note_bytes = BPCN_MAX_NOTE;
     full.surprises = full.options.surprises;
     full.names = full.options.names;
+    full.held = full.options.deletable;
     full.first_rows = full.settled ? 0 : SCALE_SETTLED;
     if (!full.settled)
         full.pairs = full.options.scale == BPCN_SCALE_AUTO_EACH ? full.options.dim : 1;
@@ -467,6 +474,8 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
                                      (uint32_t)header->first_rows << 8);
     put32(out + HEADER_AT_PAIRS, (uint32_t)header->pairs);
     put_double(out + HEADER_AT_FAR, o->far);
+    put32(out + HEADER_AT_DELETABLE, (uint32_t)o->deletable);
+    put32(out + HEADER_AT_HELD, (uint32_t)header->held);
     header->salt = crc32c(0, out, HEADER_AT_CHECKSUM);
     put32(out + HEADER_AT_CHECKSUM, header->salt);
 }
@@ -546,6 +555,7 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
     o->scale = (bpcn_scale)(get32(bytes + HEADER_AT_SCALE) & 15);
     o->clip = (int)(get32(bytes + HEADER_AT_SCALE) >> 4 & 1);
     o->far = get_double(bytes + HEADER_AT_FAR);
+    o->deletable = get32(bytes + HEADER_AT_DELETABLE);
 }
 
 /* Fields that can have one value only. */
@@ -591,6 +601,8 @@ static bpcn_status check_options(bpcn_options *options)
     status = options_check(options, &checked);
     if (status == BPCN_OK && options->sigma_data == 0)
         status = bpcn_fail(BPCN_INVALID, "sigma_data is 0");
+    if (status == BPCN_OK && options->deletable != checked.deletable)
+        status = bpcn_fail(BPCN_INVALID, "deletable is %zu, but particles are resampled", options->deletable);
     if (status == BPCN_OK && !(options->far > 0))
         status = bpcn_fail(BPCN_INVALID, "far is 0");
     if (status == BPCN_OK && has_shards(options) && options->shard_rows == 0)
@@ -626,6 +638,9 @@ static bpcn_status check_counts(const struct header *h)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: a memory of its options has no index of its rows");
     if (h->index_count > index_most_count(h->index_form, h->options.shards, h->options.shard_rows))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its index of the rows is larger than the memory");
+    if (h->held > h->options.deletable)
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu fingerprints of %zu are kept", h->held,
+                         h->options.deletable);
     if (h->pairs > 1 ? h->pairs != h->options.dim || h->options.scale != BPCN_SCALE_AUTO_EACH
                      : h->pairs > (h->options.scale != BPCN_SCALE_AS_GIVEN))
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu pairs of centre and scale", h->pairs);
@@ -666,6 +681,7 @@ bpcn_status header_decode(const unsigned char *bytes, size_t got, uint64_t lengt
                          .names = get32(bytes + HEADER_AT_NAMED),
                          .index_form = (enum index_form)get32(bytes + HEADER_AT_INDEX_FORM),
                          .index_count = get32(bytes + HEADER_AT_INDEX_COUNT),
+                         .held = get32(bytes + HEADER_AT_HELD),
                          .pairs = get32(bytes + HEADER_AT_PAIRS),
                          .first_rows = get32(bytes + HEADER_AT_SCALE) >> 8,
                          .settled = (int)(get32(bytes + HEADER_AT_SCALE) >> 5 & 1),

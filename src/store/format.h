@@ -151,6 +151,7 @@ struct header {
     size_t names;     /* likewise, see names.h */
     enum index_form index_form; /* of the index of rows, and its rows or groups */
     size_t index_count;
+    size_t held;      /* rows that can be taken back, see held.h */
     size_t pairs;     /* of centre and scale, see scale.h */
     size_t first_rows; /* that are kept until the scale is settled */
     int settled;      /* the scale is */
@@ -162,6 +163,7 @@ enum section_tag {
     SECTION_SHARDS = 0x44524853,    /* "SHRD": of each shard SHARD_WORDS counts; only where there may be several */
     SECTION_SURPRISES = 0x50525553, /* "SURP": of each row NOVELTY_NUMBERS; only where they are kept */
     SECTION_NAMES = 0x454d414e,     /* "NAME": of each row name_bytes; only where they are kept */
+    SECTION_HELD = 0x444c4548,      /* "HELD": of each row held_bytes; only where they are kept */
     SECTION_SCALE = 0x4c414353,     /* "SCAL": centre and scale of each pair; only where there are some */
     SECTION_FIRST = 0x54535246,     /* "FRST": of each first row scale_row_bytes; only where they are kept */
     SECTION_FOREST = 0x45455254,    /* "TREE": the state of a table's forest; it has none of those below */

@@ -81,7 +81,7 @@ static int is_table(const struct model *model)
 /* Bytes of a delete before its row. */
 static uint64_t delete_words(const struct model *model)
 {
-    return (has_shards(&model->options) ? 8u : 0u) + (model->options.names > 0 ? 8u : 0u);
+    return (has_shards(&model->options) ? 8u : 0u) + (model->options.names > 0 ? 8u : 0u) + 8;
 }
 
 uint64_t log_change_bytes(const struct model *model, const struct change *change)
@@ -90,7 +90,7 @@ uint64_t log_change_bytes(const struct model *model, const struct change *change
     case CHANGE_WRITE:
         return 8 + (is_table(model) ? 8 + 8 * (uint64_t)change->numbers : 0) + (change->surprise != NULL ? 8u : 0u) + 8 * (uint64_t)log_row_networks(&model->options) +
                round8(row_bytes(model, change->rows) + (change->known != NULL ? model->width[0] : 0) +
-                      (change->first != NULL ? 4 * model->width[0] : 0) +
+                      (change->first != NULL ? 4 * model->width[0] : 0) + (change->print != NULL ? 16 : 0) +
                       (change->name != NULL ? NAME_ROOM : 0));
     case CHANGE_DELETE:
         return delete_words(model) + round8(row_bytes(model, 1));
@@ -110,7 +110,7 @@ uint64_t log_record_most(const bpcn_options *o)
     for (size_t l = 0; l < o->layers; l++)
         numbers += (uint64_t)log_row_networks(o) * o->hidden[l];
     uint64_t row =
-        16 + 8 * (uint64_t)log_row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + 5 * o->dim + NAME_ROOM);
+        32 + 8 * (uint64_t)log_row_networks(o) + round8(numbers * (o->precision == BPCN_FLOAT64 ? 8 : 4) + 5 * o->dim + NAME_ROOM);
     return RECORD_BYTES + (row > note ? row : note) + RECORD_END_BYTES;
 }
 
@@ -183,14 +183,15 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
                                 struct change *change)
 {
     size_t networks = log_row_networks(&model->options);
-    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 3, at = 8;
+    uint64_t word = bytes < 8 ? 0 : get64(payload), rows = word & INT32_MAX >> 4, at = 8;
     change->begin = word >> 63 != 0;
     change->shard = (size_t)(word >> 32 & INT32_MAX);
     change->surprise = word >> 30 & 1 ? (const double *)(const void *)payload : NULL; /* where, is said below */
     change->known = word >> 31 & 1 ? payload : NULL; /* where, decode_rows says; the name too */
     change->name = word >> 29 & 1 ? (const char *)payload : NULL;
+    change->print = word >> 27 & 1 ? (const uint64_t *)(const void *)payload : NULL;
     change->first = word >> 28 & 1 ? (const float *)(const void *)payload : NULL;
-    int alone = change->known || change->surprise || change->name || change->first || model->options.views ||
+    int alone = change->known || change->surprise || change->name || change->first || change->print || model->options.views ||
                 is_table(model);
     if (rows < 1 || rows > (alone ? 1 : RECORD_MOST_ROWS))
         return "its number of rows cannot be";
@@ -209,6 +210,10 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
     if (change->surprise != NULL) {
         change->surprise = (const double *)(const void *)(payload + at);
         at += 8;
+    }
+    if (change->print != NULL) {
+        change->print = (const uint64_t *)(const void *)(payload + at);
+        at += 16;
     }
     get_reals(payload + before, payload + before, networks + (size_t)(at - before) / 8, 8);
     change->log_weights = (const double *)(const void *)(payload + at);
@@ -233,7 +238,8 @@ static const char *decode_delete(const struct model *model, uint64_t bytes, unsi
         return "its length does not fit a row";
     if (shard >= (model->options.views > 0 ? 1 : model->options.shards))
         return "its shard cannot be";
-    change->unnamed = model->options.names > 0 ? get64(payload + at - 8) : 0;
+    change->unnamed = model->options.names > 0 ? get64(payload + at - 16) : 0;
+    change->held = get64(payload + at - 8);
     if (!decode_rows(model, payload, at, bytes, change))
         return "its padding is not zero";
     return log_change_sound(model, change) ? NULL : "a number in it is not finite";
@@ -454,13 +460,15 @@ static void outlet_put_change(struct outlet *out, const struct model *model, con
     uint64_t bits;
     switch (change->kind) {
     case CHANGE_WRITE:
-        outlet_put_word(out, change->rows | (uint64_t)(change->first != NULL) << 28 | (uint64_t)(change->name != NULL) << 29 | (uint64_t)(change->surprise != NULL) << 30 |
+        outlet_put_word(out, change->rows | (uint64_t)(change->print != NULL) << 27 | (uint64_t)(change->first != NULL) << 28 | (uint64_t)(change->name != NULL) << 29 | (uint64_t)(change->surprise != NULL) << 30 |
                           (uint64_t)(change->known != NULL) << 31 | (uint64_t)change->shard << 32 |
                           (uint64_t)(change->begin != 0) << 63);
         if (is_table(model))
             outlet_put_word(out, change->numbers);
         if (change->surprise != NULL)
             outlet_put(out, change->surprise, 1, 8);
+        if (change->print != NULL)
+            outlet_put(out, change->print, 2, 8);
         outlet_put(out, change->log_weights, log_row_networks(&model->options), 8);
         outlet_put_rows(out, model, change);
         if (change->first != NULL)
@@ -475,6 +483,7 @@ static void outlet_put_change(struct outlet *out, const struct model *model, con
             outlet_put_word(out, change->shard);
         if (model->options.names > 0)
             outlet_put_word(out, change->unnamed);
+        outlet_put_word(out, change->held);
         outlet_put_rows(out, model, change);
         break;
     case CHANGE_NOTE:
@@ -652,6 +661,8 @@ static bpcn_status replay_record(struct log *log, const struct record *record, u
         return log_fail_record(log, "its row's surprise is given, but none are kept");
     if (change.name != NULL && contents->options.names == 0)
         return log_fail_record(log, "its row's name is given, but none are kept");
+    if (change.print != NULL && (contents->options.deletable == 0 || change.known != NULL))
+        return log_fail_record(log, "its row's fingerprint is given, but it cannot be taken back");
     if (change.first != NULL && (contents->scale.settled || contents->scale.rows + 1 >= SCALE_SETTLED))
         return log_fail_record(log, "it is one of the first rows, but those have all been");
     if (change.shard > contents->count || (change.shard == contents->count && !change.begin))

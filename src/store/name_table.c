@@ -99,6 +99,7 @@ struct named names_at(const struct names *n, size_t i)
                         .particle = particle & ~with_holes,
                         .holes = (particle & with_holes) != 0,
                         .row.sum = get32(slot + NAME_AT_SUM),
+                        .held = get32(slot + NAME_AT_SUM + 4),
                         .kept = slot + NAME_AT_KEPT};
     memcpy(row.name, slot, NAME_ROOM);
     get_reals(row.row.sketch, slot + NAME_AT_SKETCH, SKETCH, 4);
@@ -129,6 +130,7 @@ void names_keep(struct names *n, const struct named *row, const void *values, si
     put32(slot + NAME_AT_SHARD, (uint32_t)row->shard);
     put32(slot + NAME_AT_PARTICLE, (uint32_t)row->particle | (row->holes ? with_holes : 0));
     put32(slot + NAME_AT_SUM, row->row.sum);
+    put32(slot + NAME_AT_SUM + 4, row->held);
     put_reals(slot + NAME_AT_SKETCH, row->row.sketch, SKETCH, 4);
     for (size_t j = 0; j < n->kept; j++) {
         double wide = size == sizeof(float) ? (double)((const float *)values)[j] : ((const double *)values)[j];
@@ -153,6 +155,14 @@ size_t names_number(const struct names *n, uint64_t number)
     while (i < n->count && number_of(n, i) != number)
         i++;
     return i;
+}
+
+uint64_t names_held(const struct names *n, uint64_t held)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (get32(n->slot + i * n->each + NAME_AT_SUM + 4) == (uint32_t)(held + 1))
+            return number_of(n, i);
+    return 0;
 }
 
 /* The last slot takes the place. */
@@ -254,7 +264,7 @@ const char *named_wrong(const struct names *n, size_t i, size_t shards, size_t p
     const unsigned char *slot = n->slot + i * n->each;
     struct named row = names_at(n, i);
     size_t used = NAME_AT_KEPT + 4 * n->kept;
-    int padded = get32(slot + NAME_AT_SUM + 4) == 0;
+    int padded = 1;
     for (; used < n->each; used++)
         padded &= slot[used] == 0;
     if (!name_padded(row.name))

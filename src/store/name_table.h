@@ -34,6 +34,7 @@ struct named {
     uint64_t number;      /* greater than those of rows named before */
     size_t shard;         /* of the first view */
     size_t particle;      /* whose code it is: the one of greatest weight after the write */
+    uint32_t held;        /* 1 and the number of the row among those that can be taken back (held.h); 0: none */
     int holes;            /* the row has some: it is not recognised, and cannot be deleted */
     struct sketched row;
     const unsigned char *kept; /* f32 [kept] */
@@ -71,6 +72,9 @@ void names_keep(struct names *names, const struct named *row, const void *values
 struct named names_at(const struct names *names, size_t i);
 size_t names_find(const struct names *names, const char *name);
 size_t names_number(const struct names *names, uint64_t number);
+
+/* The number of the name of the row that is this one among those that can be taken back; 0: none. */
+uint64_t names_held(const struct names *names, uint64_t held);
 
 void names_drop(struct names *names, uint64_t number);
 void names_drop_shard(struct names *names, size_t shard);

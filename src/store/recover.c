@@ -34,6 +34,7 @@ struct recovery {
     int bad_surprises;     /* none of the snapshot's are kept */
     int bad_names;         /* likewise */
     int bad_index;         /* likewise */
+    int bad_held;          /* likewise */
     int bad_scale;         /* the scale of the data is lost */
     uint64_t beyond;       /* sections of which the file has nothing */
     int gap;               /* records are missing before the one at hand */
@@ -110,6 +111,8 @@ static void lose_section(void *user, const struct section *section)
         s->bad_names = 1;
     else if (section->tag == SECTION_INDEX)
         s->bad_index = 1;
+    else if (section->tag == SECTION_HELD)
+        s->bad_held = 1;
     else if (section->tag == SECTION_SCALE || section->tag == SECTION_FIRST)
         s->bad_scale |= section->tag == SECTION_SCALE ? 2 : 1;
     else
@@ -175,6 +178,8 @@ static bpcn_status recover_snapshot(struct recovery *s)
         c->names.count = 0;
     if (s->bad_index && contents_lose_index(c) != 0)
         return bpcn_fail(BPCN_NO_MEMORY, "out of memory");
+    if (s->bad_held)
+        c->held.count = 0;
     if (s->bad_scale > 0)
         scale_settle(&c->scale);
     if (s->bad_scale > 1) {
@@ -219,6 +224,8 @@ static bpcn_status recover_record(struct recovery *s, struct writers *writers, c
         what = "its row's surprise is given, but none are kept";
     if (!wrong && change.name != NULL && s->contents.options.names == 0)
         what = "its row's name is given, but none are kept";
+    if (!wrong && change.print != NULL && (s->contents.options.deletable == 0 || change.known != NULL))
+        what = "its row's fingerprint is given, but it cannot be taken back";
     if (!wrong && change.first != NULL && (s->contents.scale.settled || s->contents.scale.rows + 1 >= SCALE_SETTLED))
         change.first = NULL;
     wrong |= what != NULL;

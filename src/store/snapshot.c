@@ -36,6 +36,7 @@ void snapshot_describe(const struct contents *contents, uint64_t generation, str
                               .names = contents->names.count,
                               .index_form = index_form(contents->index),
                               .index_count = index_count(contents->index),
+                              .held = contents->held.count,
                               .pairs = contents->scale.pairs,
                               .first_rows = contents->scale.rows,
                               .settled = contents->scale.settled};
@@ -58,6 +59,9 @@ static void *section_array(const struct contents *contents, const struct section
         return contents->names.slot;
     case SECTION_FOREST:
         return forest_state(model->forest);
+    case SECTION_HELD:
+        *size = 1;
+        return contents->held.slot;
     case SECTION_FIRST:
         *size = 1;
         return contents->scale.row;
@@ -278,6 +282,19 @@ static bpcn_status state_check_surprises(const struct contents *contents, const 
     return BPCN_OK;
 }
 
+static bpcn_status state_check_held(const struct contents *contents, const struct section *section)
+{
+    char what[96];
+    for (size_t i = 0; i < contents->held.count; i++) {
+        const char *wrong = held_wrong(&contents->held, i, contents->count);
+        if (wrong == NULL)
+            continue;
+        snprintf(what, sizeof what, "%s cannot be, of what is kept of row %zu", wrong, i);
+        return unsound(section, what);
+    }
+    return BPCN_OK;
+}
+
 static bpcn_status state_check_names(const struct contents *contents, const struct section *section)
 {
     char what[96];
@@ -300,6 +317,8 @@ bpcn_status state_check_section(const struct contents *contents, const struct se
         return state_check_surprises(contents, section);
     if (section->tag == SECTION_NAMES)
         return state_check_names(contents, section);
+    if (section->tag == SECTION_HELD)
+        return state_check_held(contents, section);
     if (section->tag == SECTION_SCALE || section->tag == SECTION_FIRST || section->tag == SECTION_FOREST ||
         section->tag == SECTION_INDEX) {
         const char *wrong = section->tag == SECTION_INDEX    ? index_check(contents->index)
@@ -562,6 +581,9 @@ static int snapshot_allocate(struct contents *contents, const struct header *hea
     contents->names.count = header->names;
     if (contents->index != NULL && index_announce(contents->index, header->index_form, header->index_count) != 0)
         return -1;
+    if (held_reserve(&contents->held, header->held) != 0)
+        return -1;
+    contents->held.count = header->held;
     contents->scale.settled = header->settled;
     if (scale_allocate(&contents->scale, header->pairs, header->first_rows) != 0)
         return -1;
@@ -596,6 +618,7 @@ bpcn_status snapshot_recover(const struct file *file, const char *path, const st
         }
         section.offset += section_length(&section);
     }
+    held_restore(&contents->held, contents->held.count);
     if (contents->scale.pairs == 1)
         contents->scale.unit = contents->scale.pair[1];
     if (status == BPCN_OK && !has_shards(&header->options)) { /* the one shard's are the memory's */

@@ -65,7 +65,7 @@ run bpcn delete d.mem photos/p005.pgm
 law "delete takes a row back" same "$status $out" "0 d.mem: 1 row deleted"
 law "a deleted row is new again" contains "$(bpcn score d.mem photos/p005.pgm)" " new"
 law "the others stay known" contains "$(bpcn score d.mem photos)" "12 rows, 11 known"
-law "delete refuses what was never written" says 3 "others/p101.pgm: not deleted: the memory does not hold it" bpcn delete d.mem others/p101.pgm
+law "delete refuses what was never written" says 3 "others/p101.pgm: not deleted: the memory does not hold this row" bpcn delete d.mem others/p101.pgm
 
 bpcn sample m.mem -n 4 -o s.npy
 law "sample is reproducible" cmp s.npy <(bpcn sample m.mem -n 4 -o s2.npy && cat s2.npy)
