@@ -1,8 +1,17 @@
-/* Parameters to and from .npz. */
-#include "archive.h"
-
+/* bpcn export and import: a memory's parameters as a NumPy archive.
+ *
+ *   dim hidden activation precision particles sigma_w sigma_x sigma_data seed    its options; seed
+ *                            as [high, low] 32-bit halves, which a float64 holds exactly
+ *   weights [N]              of the particles
+ *   meanL   [N, above, below]    layer L, predicting `below` entries from the `above` ones over it
+ *   covL    [N, above, above]    row covariance of layer L
+ *   top_mean [N, width]  top_variance [N]
+ *   fields  [bytes]          what a row is, as text: image:28x28,label:10, or the lines of a table's schema
+ *   shards shard_rows when_full  more options; rows [begun] of every shard that has begun, open_shard: begun last
+ *
+ * Weights, layers and top are those of shard 0; shardK.weights, shardK.mean0, ... those of the others.
+ */
 #include "args.h"
-#include "commands.h"
 #include "formats/formats.h"
 #include "memory_file.h"
 
@@ -176,7 +185,8 @@ static int pack_fields(struct packing *p, const char *fields)
     return length > 0 && text == NULL ? -1 : 0;
 }
 
-int archive_save(const struct console *console, const char *path, const bpcn_memory *memory, const char *fields)
+/* 0, or an exit status after a message. */
+static int archive_save(const struct console *console, const char *path, const bpcn_memory *memory, const char *fields)
 {
     bpcn_options o = {.size = sizeof o};
     bpcn_stats stats = {.size = sizeof stats};
@@ -449,7 +459,9 @@ static void read_fields(const struct unpacking *u, char *fields, size_t capacity
     fmt_array_free(&a);
 }
 
-int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields, size_t capacity)
+/* Loads the memory, and its fields text ("" if the archive has none) into fields [capacity]. */
+static int archive_load(const struct console *console, const char *path, bpcn_memory **memory, char *fields,
+                        size_t capacity)
 {
     struct unpacking u = {console, path};
     bpcn_options o;

@@ -1,7 +1,6 @@
 /* Options, their values, and the nearest known word to an unknown one. */
 #include "args.h"
 
-#include "help.h"
 
 #include <errno.h>
 #include <math.h>

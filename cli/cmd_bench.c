@@ -6,7 +6,6 @@
 #include "bayespcn.h"
 #include "bench/machine.h"
 #include "bench/workload.h"
-#include "commands.h"
 #include "formats.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* bpcn create: a new, empty memory file. */
 #include "args.h"
-#include "commands.h"
 #include "table_schema.h"
 #include "memory_file.h"
 #include "parts.h"

@@ -1,6 +1,5 @@
 /* bpcn delete and bpcn forget: undo the write of rows; let every row fade. */
 #include "args.h"
-#include "commands.h"
 #include "fullness.h"
 #include "memory_file.h"
 #include "progress.h"

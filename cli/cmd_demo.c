@@ -5,7 +5,6 @@
  */
 #include "args.h"
 #include "bayespcn.h"
-#include "commands.h"
 #include "formats/formats.h"
 #include "memory_file.h"
 

@@ -1,7 +1,6 @@
 /* bpcn fill: a table, or an array, with its gaps filled in and everything else as it was; with --write each row is
    learnt after it was filled. */
 #include "args.h"
-#include "commands.h"
 #include "memory_file.h"
 #include "output.h"
 #include "progress.h"

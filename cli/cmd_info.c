@@ -1,7 +1,6 @@
 /* bpcn info: what a memory file is and how full it is; bpcn list: its names; bpcn sample: new rows. --header reads the
    header alone, which does not include the log's changes since the last checkpoint. */
 #include "args.h"
-#include "commands.h"
 #include "fullness.h"
 #include "memory_file.h"
 #include "output.h"

@@ -2,7 +2,6 @@
    verdict on every row. */
 #include "args.h"
 #include "bayespcn.h"
-#include "commands.h"
 #include "console.h"
 #include "formats/formats.h"
 #include "fullness.h"

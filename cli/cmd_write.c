@@ -1,6 +1,5 @@
 /* bpcn write: writes every row in one shot and reports how many were new and how full the memory is. */
 #include "args.h"
-#include "commands.h"
 #include "fullness.h"
 #include "memory_file.h"
 #include "progress.h"

@@ -1,5 +1,5 @@
 /* Man pages and completions from the table of options. `make` runs this program to write them. */
-#include "help.h"
+#include "options.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,8 +1,6 @@
-/* bpcn help: pages from the table of options. */
-#include "help.h"
-
+/* Finds and runs a command; bpcn help, with pages from the table of options. */
 #include "args.h"
-#include "commands.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <string.h>
@@ -76,7 +74,7 @@ void help_command(FILE *out, const struct command *c)
         fprintf(out, "  %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
-void help_overview(FILE *out)
+static void help_overview(FILE *out)
 {
     fprintf(out,
             "%s: an associative memory in a file. Write things once, recall them from fragments.\n\n"
@@ -93,7 +91,8 @@ void help_overview(FILE *out)
             program_name, program_name);
 }
 
-const char *nearest_command(const char *word)
+/* The command that an unknown word was probably meant to be, or NULL. */
+static const char *nearest_command(const char *word)
 {
     const char *names[COMMANDS];
     size_t count = 0;
@@ -131,4 +130,33 @@ int cmd_help(int argc, char **argv)
                              nearest ? nearest : "", nearest ? "'?" : "");
     help_command(stdout, command);
     return console_flush(&console, EXIT_DONE);
+}
+
+static int version(void)
+{
+    struct console console = console_default(NULL);
+    printf("%s %s\n", program_name, bpcn_version());
+    return console_flush(&console, EXIT_DONE);
+}
+
+int run_command(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_overview(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+        return version();
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return cmd_help(1, argv + 1);
+    const struct command *command = find_command(argv[1]);
+    struct console console = console_default(command != NULL ? argv[1] : NULL);
+    if (command == NULL) {
+        const char *nearest = nearest_command(argv[1]);
+        return console_usage(&console, "unknown command '%s'%s%s%s", argv[1], nearest ? "; did you mean '" : "",
+                             nearest ? nearest : "", nearest ? "'?" : "");
+    }
+    if (command->run == NULL)
+        return console_error(&console, "this bpcn was built without its server: jansson was missing");
+    return exit_status(command->run(argc - 1, argv + 1));
 }

@@ -1,8 +1,5 @@
 /* bpcn check, recover and compact. */
-#include "maintenance.h"
-
 #include "args.h"
-#include "commands.h"
 #include "memory_file.h"
 #include "parts.h"
 
@@ -56,7 +53,9 @@ static int check_file(const struct console *console, const char *path, bpcn_file
     return 0;
 }
 
-int maintenance_check(const struct console *console, const char *path)
+/* Verifies everything and prints the first damage: EXIT_DAMAGED if there is any, EXIT_REFUSED if a crash left something
+   unfinished. */
+static int maintenance_check(const struct console *console, const char *path)
 {
     bpcn_file_info total = {.size = sizeof total, .sealed = 1};
     int failed = each_file(console, path, check_file, &total);
@@ -133,7 +132,8 @@ static bpcn_status recover_folder(const char *from, const char *to, bpcn_recover
     return status == BPCN_OK ? folder_unite(to) : status;
 }
 
-int maintenance_recover(struct console *console, const char *from, const char *to)
+/* Saves what is intact to a new file: EXIT_REFUSED if something is lost. */
+static int maintenance_recover(struct console *console, const char *from, const char *to)
 {
     bpcn_recovery r = {.size = sizeof r, .tell = print_loss, .user = console};
     bpcn_status status = memory_file_is_folder(from) ? recover_folder(from, to, &r) : bpcn_file_recover(from, to, &r);
@@ -222,7 +222,8 @@ static int fold_to(const struct console *console, const char *path, const char *
     return status == BPCN_OK ? failed : memory_file_refuse(console, to, status);
 }
 
-int maintenance_compact(const struct console *console, const char *path, const char *to)
+/* Folds the log of a file or of every file of a folder, in place or (to not NULL) to a new file. */
+static int maintenance_compact(const struct console *console, const char *path, const char *to)
 {
     bpcn_file_info total = {.size = sizeof total};
     if (to != NULL && memory_file_is_folder(path))

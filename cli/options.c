@@ -1,7 +1,6 @@
 /* The table of commands and options. */
 #include "options.h"
 
-#include "commands.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,11 @@
-/* The table of commands and options: options.def, as C sees it. */
+/* The table of commands and options (options.def), and what comes from it: the help pages, and the man pages and
+   completions that `make` generates. */
 #ifndef BPCN_CLI_OPTIONS_H
 #define BPCN_CLI_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define COMMAND(id, ...) CMD_##id,
 #define GROUP(id, ...)
@@ -39,6 +41,18 @@ enum option_id {
 #undef COMMAND
 #undef GROUP
 #undef OPTION
+
+/* A command's main: argv[0] is its name. Returns the exit status. */
+#define COMMAND(id, function, ...) int cmd_##function(int argc, char **argv);
+#define GROUP(id, ...)
+#define OPTION(id, ...)
+#include "options.def"
+#undef COMMAND
+#undef GROUP
+#undef OPTION
+
+/* NULL in a build without the server's libraries. */
+__attribute__((weak)) int cmd_serve(int argc, char **argv);
 
 struct command {
     const char *name;
@@ -90,5 +104,17 @@ bool has_command(const struct command *command);
 const char *option_word(enum option_id id, int place);
 
 bool command_has(const struct command *command, const struct option_entry *option);
+
+/* Runs the command that argv[1] names, and returns the status to exit with. */
+int run_command(int argc, char **argv);
+
+/* The page of one command. */
+void help_command(FILE *out, const struct command *command);
+
+/* The man page whose hand-written part is the file at `path`, .../NAME.roff: 0, or -1 when it cannot be read. */
+int man_page(FILE *out, const char *path);
+
+void bash_completion(FILE *out);
+void zsh_completion(FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* A bijection of 64 bits that leaves no pattern: the finaliser of SplitMix (Steele, Lea and Flood 2014). As in src/math,
-   which is not seen from here. */
+   which is not seen from here. It stands alone because three files of cli share it. */
 #ifndef CLI_SCRAMBLE_H
 #define CLI_SCRAMBLE_H
 

@@ -1,6 +1,5 @@
 /* bpcn serve: memories over HTTP, until a signal ends it. */
 #include "args.h"
-#include "commands.h"
 #include "http.h"
 #include "read_rows.h"
 #include "metrics.h"
