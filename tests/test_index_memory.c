@@ -266,6 +266,31 @@ static void rows_with_gaps_are_found_too(void **state)
     gallery_free(g);
 }
 
+/* Neither writes nor reads of any kind leave more than a third of the memory's size in the caches of its shards: norms,
+   one factor of UNITS^2 doubles, and in the open shard a writer's G and its panels. */
+static void many_small_shards_keep_little_for_readers(void **state)
+{
+    (void)state;
+    const size_t hidden[] = {48, 48};
+    bpcn_options o = network(PICTURE, 2, hidden);
+    o.shards = 20;
+    struct gallery *g = gallery_of(o, 20 * 48, 54);
+    bpcn_stats stats = {.size = sizeof stats};
+    assert_ok(bpcn_memory_get_stats(g->memory, &stats));
+    print_message("%zu bytes; prepared after writing %zu", stats.bytes, stats.prepared_bytes);
+    assert_true(stats.prepared_bytes * 3 < stats.bytes);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        struct queries q = queries_of(g->x, 20 * 48, kind);
+        answers_free(read_all(g->memory, q, 20 * 48));
+        answers_free(read_without_index(g->memory, q, 20 * 48));
+        queries_free(q);
+    }
+    assert_ok(bpcn_memory_get_stats(g->memory, &stats));
+    print_message(", after reading %zu\n", stats.prepared_bytes);
+    assert_true(stats.prepared_bytes * 3 < stats.bytes);
+    gallery_free(g);
+}
+
 /* ---- files */
 
 static char folder[] = "/tmp/test_index_XXXXXX";
@@ -409,6 +434,7 @@ int main(void)
         cmocka_unit_test(an_overfull_memory_is_read_as_without_an_index),
         cmocka_unit_test(rows_with_gaps_are_found_too),
         cmocka_unit_test(parameters_that_were_set_are_looked_at),
+        cmocka_unit_test(many_small_shards_keep_little_for_readers),
         cmocka_unit_test(the_index_survives_a_crash),
         cmocka_unit_test(a_file_without_an_index_gets_one_for_its_new_rows),
     };

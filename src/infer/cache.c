@@ -14,7 +14,9 @@ enum {
     SHARES = 16,        /* steps of the share known, where rows know different entries */
     WORTH_KEEPING = 16, /* rows for which a G must serve, to be made again */
     KINDS = 16,         /* of rows that are counted */
-    PAID_BY_ONE = 256   /* width of layer 1 below which one row saves what preparing for its kind costs */
+    PAID_BY_ONE = 256,  /* width of layer 1 below which one row saves what preparing for its kind costs */
+    MANY_SHARDS = 16,   /* of a memory, beyond which what each of them keeps for readers would outgrow the shards */
+    SMALL_WIDTH = 128   /* of layer 1, up to which rows are searched as fast without */
 };
 
 enum purpose { FOR_DENSITY, FOR_RECALL, FOR_SCREEN };
@@ -57,6 +59,7 @@ struct cache {
     size_t particles;    /* of the model, which may be gone before what is prepared of it */
     struct ready *ready; /* [particles] */
     double written;      /* share_written, or -1 */
+    size_t readers;      /* between cache_enter and cache_leave */
     pthread_mutex_t lock;
 };
 
@@ -199,6 +202,13 @@ const struct norms *cache_norms(struct cache *p, size_t k)
     int failed = make_norms(p, k);
     pthread_mutex_unlock(&p->lock);
     return failed ? NULL : &p->ready[k].norms;
+}
+
+int cache_is_frugal(const struct cache *p)
+{
+    const bpcn_options *o = &p->model->options;
+    return o->shards > MANY_SHARDS && o->particles == 1 && o->layers > 0 && p->model->width[1] <= SMALL_WIDTH &&
+           gram_pays(p->model->width[1], p->model->width[0]);
 }
 
 /* The slot's gram and preconditioner, as far as there is memory. */
@@ -392,6 +402,46 @@ void cache_release(struct cache *p, struct cached_particle *cached)
     let_go(p, &cached->slot);
 }
 
+/* With the lock held: all but norms, the writer's G and factors, unless somebody uses it. */
+static void give_back(struct ready *r)
+{
+    for (const struct slot *s = r->slots; s != NULL; s = s->next)
+        if (s->users > 0)
+            return;
+    for (struct slot **at = &r->slots; *at != NULL;) {
+        struct slot *s = *at;
+        if (s->purpose == FOR_SCREEN) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        slot_free(s);
+    }
+    weights_free(r->weights);
+    gram_free(r->all);
+    elimination_free(r->above[0]);
+    elimination_free(r->above[1]);
+    r->weights = NULL;
+    r->all = NULL;
+    r->above[0] = r->above[1] = NULL;
+}
+
+void cache_enter(struct cache *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->readers++;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void cache_leave(struct cache *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->readers--;
+    for (size_t k = 0; p->readers == 0 && cache_is_frugal(p) && k < p->particles; k++)
+        give_back(&p->ready[k]);
+    pthread_mutex_unlock(&p->lock);
+}
+
 /* ---- a quick look, with the lock held */
 
 static int make_up(struct cache *p, size_t k)
@@ -406,23 +456,26 @@ static int make_up(struct cache *p, size_t k)
     return data != NULL ? 0 : -1;
 }
 
-/* The factor of share G + ridge; NULL when out of memory. */
-static double *make_factor(struct cache *p, size_t k, struct masks m, double ridge)
+/* The factor of G + ridge over a mask, NULL for all entries; NULL when out of memory. */
+static double *make_factor(struct cache *p, size_t k, const unsigned char *mask, double ridge)
 {
     const struct layer *layer = &p->model->particles[k].layer[0];
-    struct gram **all = &p->ready[k].all, *own = NULL;
+    struct ready *r = &p->ready[k];
+    struct gram *all = r->all != NULL ? r->all : gram_create(layer, NULL, NULL, NULL), *own = NULL;
     size_t n = layer->above;
     double *factor = alloc_zeroed(n * n, sizeof *factor);
-    if (*all == NULL)
-        *all = gram_create(layer, NULL, NULL, NULL);
-    if (*all != NULL && m.mask != NULL)
-        own = gram_create(layer, m.mask, *all, NULL);
-    const struct gram *g = m.mask != NULL ? own : *all;
+    if (all != NULL && mask != NULL)
+        own = gram_create(layer, mask, all, NULL);
+    const struct gram *g = mask != NULL ? own : all;
     int failed = factor == NULL || g == NULL;
     for (size_t i = 0; !failed && i < n; i++)
         for (size_t j = i; j < n; j++)
-            factor[i * n + j] = (m.same ? 1 : m.share) * g->g[i * n + j] + (i == j ? ridge : 0);
+            factor[i * n + j] = g->g[i * n + j] + (i == j ? ridge : 0);
     gram_free(own);
+    if (cache_is_frugal(p))
+        gram_free(all);
+    else
+        r->all = all;
     if (failed || cholesky_factor(n, factor) != 0) {
         free(factor);
         return NULL;
@@ -434,13 +487,15 @@ static bpcn_status find_screen(struct cache *p, size_t k, struct masks m, double
 {
     struct ready *r = &p->ready[k];
     size_t dim = p->model->width[0];
-    if (make_up(p, k) != 0)
+    if (!cache_is_frugal(p) && make_up(p, k) != 0)
         return BPCN_NO_MEMORY;
+    if (!m.same) /* G over all entries serves, whatever share of them is known */
+        m = (struct masks){.same = 1, .share = 1};
     struct slot *s = find_slot(r, m, FOR_SCREEN, dim);
     if (s == NULL) {
         s = make_slot(m, FOR_SCREEN, dim);
         if (s != NULL)
-            s->factor = make_factor(p, k, m, ridge);
+            s->factor = make_factor(p, k, m.mask, ridge);
         if (s == NULL || s->factor == NULL) {
             if (s != NULL)
                 slot_free(s);
@@ -455,7 +510,6 @@ static bpcn_status find_screen(struct cache *p, size_t k, struct masks m, double
 bpcn_status cache_acquire_ridge(struct cache *p, size_t k, struct masks masks, double ridge,
                                 struct cached_ridge *screen)
 {
-    round_share(&masks);
     pthread_mutex_lock(&p->lock);
     bpcn_status status = find_screen(p, k, masks, ridge, screen);
     pthread_mutex_unlock(&p->lock);
@@ -464,7 +518,27 @@ bpcn_status cache_acquire_ridge(struct cache *p, size_t k, struct masks masks, d
 
 void cache_release_ridge(struct cache *p, struct cached_ridge *screen)
 {
-    let_go(p, &screen->slot);
+    int once = screen->slot != NULL && screen->slot->masks.mask != NULL && cache_is_frugal(p);
+    struct masks masks = once ? screen->slot->masks : (struct masks){.same = 1};
+    if (!once) {
+        let_go(p, &screen->slot);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    screen->slot->users--;
+    for (size_t k = 0; k < p->particles; k++) {
+        struct slot *s = find_slot(&p->ready[k], masks, FOR_SCREEN, p->model->width[0]);
+        if (s == NULL)
+            continue;
+        if (s->users == 0) {
+            slot_free(s);
+            break;
+        }
+        s->next = p->ready[k].slots;
+        p->ready[k].slots = s;
+    }
+    pthread_mutex_unlock(&p->lock);
+    screen->slot = NULL;
 }
 
 const struct weights *cache_weights(struct cache *p, size_t k)

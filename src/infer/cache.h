@@ -25,6 +25,14 @@ double cache_share_written(struct cache *p);
 
 /* ---- for readers */
 
+/* Whether this is one of so many small shards that what each prepares for readers would outgrow the memory: it keeps only
+   norms, and one factor for the shortlist, and gives the rest back when the last reader leaves. */
+int cache_is_frugal(const struct cache *p);
+
+/* A read begins and ends: what it got from the cache stays at least until then. */
+void cache_enter(struct cache *p);
+void cache_leave(struct cache *p);
+
 /* The panels of particle k; NULL when out of memory. */
 const struct weights *cache_weights(struct cache *p, size_t k);
 
@@ -46,10 +54,10 @@ bpcn_status cache_acquire(struct cache *p, size_t k, struct masks masks, size_t 
                           struct team *team, struct cached_particle *cached);
 void cache_release(struct cache *p, struct cached_particle *cached);
 
-/* What a quick look at particle k needs (ops/screen.c): the means of the lowest layer, turned, and the factor of
-   G + ridge, G over what all rows know, or their share of it over all entries. Held until cache_release_ridge. */
+/* What the shortlist needs of particle k: the means of the lowest layer, turned, and the factor of G + ridge, G over what
+   all rows know, or where they know different entries over all. Held until cache_release_ridge. */
 struct cached_ridge {
-    struct panels up;
+    struct panels up; /* no data: of one of many small shards, whose means serve as they are */
     const double *factor; /* [above x above]: see cholesky_factor() */
     struct slot *slot;
 };

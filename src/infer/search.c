@@ -500,6 +500,8 @@ static int enter(void *context, size_t number, size_t stage_number, real *point,
     else if (s->steps.count > 0)
         more = follow(p, i, stage_number, s->given, point, stage);
     stage->tolerance = fmax(stage->tolerance, s->tolerance);
+    if (s->most > 0 && stage->iterations > s->most)
+        stage->iterations = s->most;
     return more;
 }
 

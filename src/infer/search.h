@@ -135,6 +135,7 @@ struct schedule {
     int estimate;        /* first the noise of every row is estimated; it stays beneath the steps */
     const double *rival; /* [rows] or NULL: a row gives up when it leaves as much unexplained as this noise would */
     double tolerance;    /* of every stage, at least */
+    size_t most;         /* iterations of every stage; 0: as many as it says */
 };
 
 /* What L-BFGS starts from. */

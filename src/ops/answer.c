@@ -50,17 +50,17 @@ static void answer_run(struct read *r, size_t count, const struct energy *energy
         rows_run(r->rows, answer_run_lane, &job);
 }
 
-/* The rows that particle k decides, under its density: those found from their linear codes without panels, as they were
-   searched, so that nothing depends on the other rows. */
+/* The rows that particle k decides, under its density: those found without panels also without them here, so that
+   nothing depends on the other rows. */
 static void answer_run_decided(struct read *r, size_t k, answer_batch *handle, int all)
 {
     struct energy energy = r->density;
     energy.particle = &r->model->particles[k];
-    for (int linear = 0; linear < 2; linear++) {
+    for (int unprepared = 0; unprepared < 2; unprepared++) {
         size_t count = 0;
-        energy.weights = linear ? NULL : r->density.weights;
+        energy.weights = unprepared ? NULL : r->density.weights;
         for (size_t i = 0; i < r->request->n; i++)
-            if (r->decided[i] && r->particle[i] == k && r->linear[i] == linear)
+            if (r->decided[i] && r->particle[i] == k && r->unprepared[i] == unprepared)
                 r->list[count++] = i;
         answer_run(r, count, &energy, handle, all);
     }

@@ -131,6 +131,8 @@ bpcn_status assign_residuals(const struct shards *m, size_t n, const void *x, co
         return BPCN_NO_MEMORY;
     struct shortlist_request request = {
         .rows = copy ? copy : x, .known = known, .masks = masks_of_rows(dim, n, known), .n = n, .residual = residual};
+    if (request.masks.mask != NULL && n < FACTOR_PAYS && m->count > ACCURATE_ONE_IN)
+        request.masks = (struct masks){.share = request.masks.share};
     bpcn_status status = shortlist_all(m, &request, NULL);
     if (status == BPCN_OK && !request.masks.same)
         status = shortlist_refine(m, &request);

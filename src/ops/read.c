@@ -90,13 +90,13 @@ static bpcn_status read_init(struct read *r, const struct shard *shard, struct t
     r->outcome = alloc_zeroed(n, sizeof *r->outcome);
     r->particle = alloc_zeroed(2 * n, sizeof *r->particle);
     r->decided = alloc_zeroed(n, 1);
-    r->linear = alloc_zeroed(n, 1);
+    r->unprepared = alloc_zeroed(n, 1);
     r->log_density = alloc_zeroed(2 * n, sizeof *r->log_density);
     r->series = r->rows ? alloc_zeroed(r->rows->lanes, dim * sizeof *r->series) : NULL;
     r->share = r->rows ? alloc_zeroed(r->rows->lanes * BATCH * particles, sizeof *r->share) : NULL;
     r->fits = alloc_zeroed(particles * (model->options.layers + 1), sizeof *r->fits);
     r->predictions = alloc_zeroed(particles + 2, dim * sizeof *r->predictions);
-    if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->linear ||
+    if (!r->rows || !r->weights || !r->x || !r->codes || !r->outcome || !r->particle || !r->decided || !r->unprepared ||
         !r->log_density || !r->series || !r->share || !r->fits || !r->predictions)
         return BPCN_NO_MEMORY;
     r->rows->trace = request->options.trace;
@@ -122,7 +122,7 @@ static void read_destroy(struct read *r)
     free(r->outcome);
     free(r->particle);
     free(r->decided);
-    free(r->linear);
+    free(r->unprepared);
     free(r->log_density);
     free(r->series);
     free(r->share);
@@ -170,6 +170,7 @@ struct search {
     struct outcome *outcome; /* [n] */
     double *extra;           /* [n]: noise variance of the best code so far */
     struct fit *fit;         /* [n x (layers + 1)]: its fit */
+    size_t most;             /* iterations of every stage; 0: as many as its schedule says */
     double *allowance;       /* [n]: nats by which another particle's weight may be behind for it to win */
 };
 
@@ -361,6 +362,7 @@ static bpcn_status search_again(struct search *s, const struct place *p, size_t 
         if (s->estimate ? all->extra[i] > 0 : fit_of(all, i)->variance > 4 * noise_variance(all->model, 0))
             s->subset[again++] = i;
     }
+    schedule.most = s->most;
     if (s->estimate)
         schedule.rival = s->extra;
     return search_attempt(s, p, &schedule, again, 0);
@@ -371,6 +373,7 @@ static bpcn_status search_particle(struct search *s, const struct place *p, size
 {
     struct schedule schedule = s->estimate ? search_estimating(s) : search_annealing(s);
     schedule.tolerance = rough ? rough_tolerance : 0;
+    schedule.most = s->most;
     bpcn_status status = search_attempt(s, p, &schedule, rows, first);
     if (status != BPCN_OK || rough)
         return status;
@@ -495,7 +498,7 @@ static void linear_part(void *context, size_t lane, size_t lanes)
     }
 }
 
-/* r->linear = the rows whose codes are found so. */
+/* r->unprepared = the rows whose codes are found so. */
 static bpcn_status search_linear(struct search *s, size_t k)
 {
     struct read *r = s->r;
@@ -525,11 +528,43 @@ static bpcn_status search_linear(struct search *s, size_t k)
         search_codes(r->rows, &job.energy, &curvature, &schedule, near, s->subset, s->points, s->outcome);
     for (size_t at = 0; status == BPCN_OK && at < near; at++) {
         size_t i = s->subset[at];
-        r->linear[i] = s->outcome[at].converged && search_fits(s, i, 1);
-        if (r->linear[i])
+        r->unprepared[i] = s->outcome[at].converged && search_fits(s, i, 1);
+        if (r->unprepared[i])
             search_keep_better(s, at, k, 1);
         r->outcome[i].evaluations = 1 + s->outcome[at].evaluations;
     }
+    return status;
+}
+
+/* Rows that a search with the diagonal alone has not found after so many iterations of a stage are worth preparing for.
+   Larger: more of the ill-conditioned ones, of which little is known, are searched in vain. */
+enum { UNPREPARED_ITERATIONS = 100 };
+
+/* The `left` rows of the subset in one of many small shards, which prepares nothing for them; those for which it should
+   stay in the subset. */
+static bpcn_status search_unprepared(struct search *s, size_t k, size_t *left)
+{
+    struct read *r = s->r;
+    struct place p = {.k = k, .energy = r->search_energy};
+    const struct norms *norms = cache_norms(r->shard->cache, k);
+    size_t n = *left, *rows = alloc_uncleared(n, sizeof *rows);
+    bpcn_status status = rows != NULL && norms != NULL ? BPCN_OK : BPCN_NO_MEMORY;
+    p.energy.particle = &r->model->particles[k];
+    p.energy.weights = NULL;
+    p.curvature = (struct curvature){norms, NULL};
+    if (status == BPCN_OK) {
+        memcpy(rows, s->subset, n * sizeof *rows);
+        s->most = UNPREPARED_ITERATIONS;
+        status = search_particle(s, &p, n, 1, 0);
+        s->most = 0;
+    }
+    *left = 0;
+    for (size_t at = 0; status == BPCN_OK && at < n; at++) {
+        r->unprepared[rows[at]] = r->outcome[rows[at]].converged != 0;
+        if (!r->unprepared[rows[at]])
+            s->subset[(*left)++] = rows[at];
+    }
+    free(rows);
     return status;
 }
 
@@ -537,14 +572,20 @@ static bpcn_status search_heaviest(struct search *s, size_t k)
 {
     struct place p = {0};
     size_t n = s->r->request->n, left = 0;
+    /* Noise makes the search for a recall well-conditioned, unlike a fragment that many codes fit. A density is that of
+       the best code. */
+    int recall = s->r->objective.weighing.sensory != weighing_density.sensory;
+    int frugal = cache_is_frugal(s->r->shard->cache) && s->r->request->known == NULL && recall;
     bpcn_status status = search_linear_serves(s) ? search_linear(s, k) : BPCN_OK;
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
-        if (!s->r->linear[i])
+        if (!s->r->unprepared[i])
             s->subset[left++] = i;
+    if (status == BPCN_OK && left > 0 && frugal)
+        status = search_unprepared(s, k, &left);
     if (status == BPCN_OK && left > 0)
         status = place_enter(s, k, &p);
     if (status == BPCN_OK && left > 0)
-        status = search_particle(s, &p, left, 1, 0);
+        status = search_particle(s, &p, left, !frugal, 0);
     place_leave(s, &p);
     return status;
 }
@@ -681,6 +722,7 @@ bpcn_status read_rows(const struct shard *shard, struct team *team, const struct
     struct read r;
     const struct model *model = shard->model;
     int adam = model->options.minimizer == BPCN_ADAM;
+    cache_enter(shard->cache);
     bpcn_status status = read_init(&r, shard, team, request);
     if (status == BPCN_OK)
         status = adam ? read_paper(&r) : read_search(&r);
@@ -696,5 +738,6 @@ bpcn_status read_rows(const struct shard *shard, struct team *team, const struct
     if (status == BPCN_OK && request->info != NULL)
         answer_report(&r);
     read_destroy(&r);
+    cache_leave(shard->cache);
     return status;
 }

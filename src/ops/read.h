@@ -31,7 +31,7 @@ struct read {
     struct outcome *outcome;              /* [n]: energy and convergence of the codes; evaluations in all */
     size_t *particle;                     /* [n]: which one answers */
     unsigned char *decided;               /* [n]: no other particle has a share in the answer */
-    unsigned char *linear;                /* [n]: whether a code was found from the linear one */
+    unsigned char *unprepared;            /* [n]: the code was found without panels, row by row */
     double *log_density;                  /* [n]: of the query and the code */
     double *pattern;                      /* [n]: see struct evidence */
     double *series;                       /* [lanes x dim]: residuals of one row */

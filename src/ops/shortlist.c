@@ -6,7 +6,7 @@
  *
  * all over the known entries. The rows written to a shard lie in that span, as long as the shard has no more rows than
  * units. Where all rows know the same entries, one factor of G + ridge serves them all. Where each knows others, the
- * factor of their share of G over all entries preconditions conjugate gradients: two steps tell which shards could have
+ * factor of G over all entries preconditions conjugate gradients: two steps tell which shards could have
  * a row, and more steps, for those alone, which of them does.
  */
 #include "shortlist.h"
@@ -50,6 +50,17 @@ static int solver_create(struct solver *s)
     return 0;
 }
 
+/* out [above] = M x' */
+static void means_times(const struct layer *layer, const real *x, real *out)
+{
+    const real *mean = layer->mean;
+    size_t n = layer->below, i = 0;
+    for (; i + 4 <= layer->above; i += 4)
+        dot_four(n, n, mean + i * n, x, out + i);
+    for (; i < layer->above; i++)
+        out[i] = (real)dot(n, mean + i * n, x);
+}
+
 /* q = p (M M' over the known entries + ridge) */
 static void solver_apply(struct solver *s, const unsigned char *known)
 {
@@ -58,13 +69,8 @@ static void solver_apply(struct solver *s, const unsigned char *known)
     matmul_row(s->above, s->below, s->layer->mean, s->real_p, s->error);
     for (size_t j = 0; j < s->below; j++)
         s->error[j] = known[j] ? s->error[j] : 0;
-    const real *mean = s->layer->mean;
-    size_t i = 0;
-    for (; i + 4 <= s->above; i += 4)
-        dot_four(s->below, s->below, mean + i * s->below, s->error, s->real_p + i);
-    for (; i < s->above; i++)
-        s->real_p[i] = (real)dot(s->below, mean + i * s->below, s->error);
-    for (i = 0; i < s->above; i++)
+    means_times(s->layer, s->error, s->real_p);
+    for (size_t i = 0; i < s->above; i++)
         s->q[i] = (double)s->real_p[i] + shortlist_ridge * s->p[i];
 }
 
@@ -136,8 +142,10 @@ bpcn_status shortlist_residuals(const struct shard *shard, const struct shortlis
         memcpy(picked + i * dim, (const real *)r->rows + r->subset[i] * dim, dim * sizeof *picked);
     if (status == BPCN_OK && above > 0) {
         status = cache_acquire_ridge(shard->cache, k, r->masks, shortlist_ridge, &s.screen);
-        if (status == BPCN_OK)
+        if (status == BPCN_OK && s.screen.up.data != NULL)
             matmul(NULL, &s.screen.up, count, x, products);
+        for (size_t i = 0; status == BPCN_OK && s.screen.up.data == NULL && i < count; i++)
+            means_times(s.layer, x + i * dim, products + i * above);
     }
     for (size_t i = 0; status == BPCN_OK && i < count; i++) {
         size_t row = r->subset ? r->subset[i] : i;

@@ -381,9 +381,23 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
     return e->all != NULL ? e->core->reserve_writer(e->all, change->kind) : BPCN_NO_MEMORY;
 }
 
+/* The shards that were written before are closed: what their writers had is given back. */
+static void writers_close_others(struct writers *e)
+{
+    for (size_t k = 0; k < e->contents->count; k++) {
+        if (e->editor[k] == NULL)
+            continue;
+        e->core->free_writer(e->editor[k]);
+        e->editor[k] = NULL;
+        if (e->cache != NULL)
+            e->core->reset_cache(e->cache[k], e->contents->shard[k]);
+    }
+}
+
 /* The empty shard takes its place. */
 static void writers_begin(struct writers *e, size_t k)
 {
+    writers_close_others(e);
     e->core->free_writer(e->editor[k]);
     contents_begin(e->contents, k, e->fresh.model);
     if (e->cache != NULL) {
