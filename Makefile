@@ -294,7 +294,7 @@ python: $(STATIC) $(BUILD)/bpcn ## the package bayespcn for Python, built and te
 	$(Q)python/check $(BUILD)
 
 # ---- the laboratory: make paper, make check-paper
-include paper/paper.mk
+-include paper/paper.mk
 
 # ---- installation
 .PHONY: install install-lib
