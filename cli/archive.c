@@ -102,7 +102,7 @@ static int pack_options(struct packing *p, const bpcn_options *o)
                  add_number(p, "sigma_w", o->sigma_w) || add_number(p, "sigma_x", o->sigma_x) ||
                  add_number(p, "sigma_data", o->sigma_data) || add_number(p, "shards", (double)o->shards) ||
                  add_number(p, "shard_rows", (double)o->shard_rows) ||
-                 add_number(p, "when_full", (double)o->when_full) || add_number(p, "views", (double)o->views);
+                 add_number(p, "when_full", (double)o->when_full);
     double *seed = failed ? NULL : add_member(p, 0, "seed", -1, FMT_F64, 2, 0, 0);
     if (seed == NULL)
         return -1;
@@ -294,10 +294,7 @@ static int read_shards(const struct unpacking *u, bpcn_options *o)
                  read_size(u, "shard_rows", UINT32_MAX, &o->shard_rows) ||
                  read_size(u, "when_full", BPCN_REFUSE, &when_full);
     o->when_full = (bpcn_when_full)when_full;
-    there = false;
-    if (!failed && has_member(u, "views", &there) != 0)
-        return EXIT_FAILED;
-    return failed || (there && read_size(u, "views", BPCN_MAX_VIEWS, &o->views));
+    return failed;
 }
 
 /* Without centres entries are as given. */
@@ -511,9 +508,13 @@ int cmd_export(int argc, char **argv)
         schema[strcspn(schema, "\n")] = '\0';
         text = schema + 7;
     }
-    const bpcn_memory *memory = schema ? memory_file_memory(&file) : NULL;
+    const bpcn_memory *memory = NULL;
     if (schema == NULL)
         console_error(&a.console, "out of memory");
+    else if (file.options.kind == BPCN_TABLE)
+        console_error(&a.console, "%s: a table's memory is not exported: copy its file", file.path);
+    else
+        memory = memory_file_memory(&file);
     status = memory ? archive_save(&a.console, path, memory, text) : EXIT_FAILED;
     free(schema);
     memory_file_close(&file);

@@ -26,6 +26,8 @@ struct plan {
     bool force;
     size_t files; /* 0: not given */
     bool names;   /* --names was given */
+    bool networks;  /* an option was given that networks alone have */
+    size_t *column; /* of a table: the column of each entry */
 };
 
 static void parse_hidden(struct args *a, bpcn_options *o)
@@ -63,6 +65,7 @@ static void parse_row_shape(struct args *a, int c, struct plan *plan)
 static void parse_option(struct args *a, int c, struct plan *plan)
 {
     bpcn_options *o = &plan->options;
+    plan->networks |= a->option->group == GROUP_SHARDS || (a->option->group == GROUP_NETWORK && c != OPT_SEED);
     switch (c) {
     case OPT_HIDDEN:
         plan->hidden = true;
@@ -141,25 +144,24 @@ static void plan_free(struct plan *plan)
 {
     fmt_schema_free(&plan->fields);
     table_schema_free(&plan->like);
+    free(plan->column);
 }
 
-/* Tables have defaults of their own; the options of the command line override them. */
-static int plan_table(struct args *a, int argc, char **argv, struct plan *plan)
+/* A table's memory is in closed form, unless the command line speaks of networks: then rows are to be told apart, or to
+   be on several machines. */
+static int plan_table(const struct args *a, struct plan *plan)
 {
     int status = table_schema_infer(&a->console, &plan->like);
-    if (status != 0)
+    if (status != 0 || plan->networks || parts_only_folders())
         return status;
-    struct plan again = {0};
-    bpcn_options_default(&again.options, sizeof again.options);
-    again.options.scale = BPCN_SCALE_AS_GIVEN; /* the schema has a scale for each column, in double */
-    status = table_options(&a->console, schema_of(plan), plan->like.path, plan->like.found.rows, &again.options);
-    if (status != 0)
-        return status;
-    parse_all(a, argc, argv, &again); /* succeeded before */
-    again.like.found = plan->like.found;
-    plan->like.found = (fmt_inference){0};
-    plan_free(plan);
-    *plan = again;
+    const fmt_schema *columns = schema_of(plan);
+    plan->column = calloc(columns->dim, sizeof *plan->column);
+    if (plan->column == NULL)
+        return console_error(&a->console, "out of memory");
+    fields_columns(columns, plan->column);
+    plan->options.kind = BPCN_TABLE;
+    plan->options.column = plan->column;
+    plan->options.scale = BPCN_SCALE_AS_GIVEN; /* the schema has a scale for each column, in double */
     return 0;
 }
 
@@ -188,11 +190,7 @@ static int plan_shards(const struct console *console, struct plan *plan)
     bpcn_options *o = &plan->options;
     if (plan->capacity > 0 && plan->shards)
         return console_usage(console, "give --capacity or --shards, not both: one follows from the other");
-    if (o->views > 0 && (plan->capacity > 0 || plan->shards || plan->files > 0 || parts_only_folders())) {
-        o->views = 0; /* views neither recognise rows nor spread over machines */
-        o->shards = plan->shards ? o->shards : 1;
-    }
-    if (o->views > 0)
+    if (o->kind == BPCN_TABLE)
         return 0;
     if (plan->capacity == 0 && !plan->shards && !plan->hidden && fmt_schema_picture(&plan->fields) != NULL)
         plan->capacity = PICTURES_USUAL;
@@ -230,16 +228,9 @@ static void print_created_shards(const struct console *console, const struct mem
 {
     static const char *const then[] = {"more rows blur", "then the oldest shard is emptied", "then no more"};
     const bpcn_options *o = &h->options;
-    if (o->views > 0)
-        console_print(console, "%zu views of ", o->views);
-    console_print(console, "%zu %s of ", o->views > 0 ? o->shards / o->views : o->shards,
-                  o->views > 0 ? "networks" : "shards");
+    console_print(console, "%zu shards of ", o->shards);
     for (size_t l = 0; l < o->layers; l++)
         console_print(console, "%s%zu", l ? ", " : "", o->hidden[l]);
-    if (o->views > 0) {
-        console_print(console, ": %.1f MB for any number of rows\n", (double)h->stats.bytes / 1e6);
-        return;
-    }
     console_print(console, ": up to %zu rows, %s; %.1f MB now, %.1f MB when full\n", o->shards * o->shard_rows,
                   then[o->when_full], (double)h->stats.bytes / 1e6, (double)h->stats.bytes_most / 1e6);
 }
@@ -285,6 +276,9 @@ static void print_created(const struct args *a, const char *path, const struct t
         puts("}");
     } else if (o->shards > 1) {
         print_created_shards(&a->console, &head);
+    } else if (o->kind == BPCN_TABLE) {
+        console_print(&a->console, "a table's trees, %s in memory for any number of rows\n",
+                      console_bytes(head.stats.bytes_most));
     } else {
         console_print(&a->console, "%zu hidden layer%s, %s in memory, however much is written\n", o->layers,
                       o->layers == 1 ? "" : "s", console_bytes(head.stats.bytes));
@@ -334,7 +328,7 @@ static int create(struct args *a, struct plan *plan, const char *path)
             &a->console,
             "%s: the names, words and scales of %zu columns take more than %d bytes (--ignore some columns)", path,
             note.fields.count, BPCN_MAX_NOTE);
-    int status = announce(&a->console, path, &plan->options, plan->force);
+    int status = plan->options.kind == BPCN_TABLE ? 0 : announce(&a->console, path, &plan->options, plan->force);
     return status ? status
                   : memory_file_create(&a->console, path, &plan->options, &note.fields, plan->force, plan->files);
 }
@@ -359,7 +353,7 @@ int cmd_create(int argc, char **argv)
         status = console_usage(&a.console, "--column, --ignore, --missing, --not-missing and --decimal need "
                                            "--like TABLE.csv");
     else if (table)
-        status = plan_table(&a, argc, argv, &plan);
+        status = plan_table(&a, &plan);
     if (status == 0 && a.status < 0)
         status = create(&a, &plan, args_rest(&a)[0]);
     if (status == 0 && a.status < 0)

@@ -51,7 +51,7 @@ int fill_write(struct fill *fill, const char *name, size_t row, const float *x, 
     bool whole = memchr(known, 0, dim) == NULL;
     if (memchr(known, 1, dim) == NULL)
         return 0; /* nothing to learn */
-    bpcn_status status = trials_write(&fill->file, x, whole ? NULL : known, 1, NULL, &became, &written);
+    bpcn_status status = memory_file_write(&fill->file, x, whole ? NULL : known, 1, NULL, &became, &written);
     fill->written += written;
     if (status != BPCN_OK)
         return console_error(fill->file.console, "%s row %zu: %s", name, row, bpcn_error());

@@ -61,6 +61,10 @@ static void print_info_json(const char *path, const struct memory_head *h, const
 
 static void print_network(const struct console *console, const bpcn_options *o)
 {
+    if (o->kind == BPCN_TABLE) {
+        console_print(console, "kind       a table's trees, seed %" PRIu64 "\n", o->seed);
+        return;
+    }
     console_print(console, "network    ");
     for (size_t l = 0; l < o->layers; l++)
         console_print(console, "%s%zu", l ? ", " : "", o->hidden[l]);
@@ -109,12 +113,11 @@ static void draw_numbers(const struct console *console, const struct memory_head
     }
 }
 
-static void print_trials(const struct console *console, const struct memory_note *r)
+static void print_trials(const struct console *console, const bpcn_stats *stats)
 {
-    char text[160];
-    trials_describe(&r->trials, text, sizeof text);
-    if (text[0] != '\0')
-        console_print(console, "trials     %s\n", text);
+    if (stats->trials > 0)
+        console_print(console, "error      %.2f column deviations, on %" PRIu64 " cells hidden from rows to come\n",
+                      stats->trial_error, stats->trials);
 }
 
 static void print_info_shards(const struct console *console, const struct memory_head *h)
@@ -123,11 +126,6 @@ static void print_info_shards(const struct console *console, const struct memory
     size_t each = (o->shards + GROUPS_MOST - 1) / GROUPS_MOST;
     if (o->shards == 1 && o->when_full == BPCN_BLUR)
         return;
-    if (o->views > 0) {
-        console_print(console, "views      %zu of %zu networks; one network of each view learns each row\n", o->views,
-                      o->shards / o->views);
-        return;
-    }
     console_print(console, "shards     ");
     if (h->rows != NULL)
         console_print(console, "%zu of ", h->stats.shards);
@@ -175,8 +173,8 @@ static void print_info(const struct console *console, const char *path, const st
         console_print(console,
                       "at most    %s on disk with its log; folding the log needs %s (bpcn compact folds it now)\n",
                       console_bytes(h->file_most), console_bytes(h->disk_most));
-    if (h->options.views > 0)
-        print_trials(console, r);
+    if (h->options.kind == BPCN_TABLE)
+        print_trials(console, &h->stats);
     else if (r->fullness < 0)
         console_print(console, "fullness   0 %%\n");
     else

@@ -272,7 +272,7 @@ static void print_row(const struct reading *r, const struct row_view *v, double 
                   v->info->familiarity, bpcn_verdict_name(verdict), console_colour(console, COLOUR_PLAIN));
     if (!r->score && v->answer == NULL)
         console_print(console, "  not answered");
-    if (v->typicality >= 0 && (r->alarm >= 0 || r->options.views > 0))
+    if (v->typicality >= 0 && (r->alarm >= 0 || r->options.kind == BPCN_TABLE))
         console_print(console, "  typicality %.4f", v->typicality);
     if (alarming(r, v))
         console_print(console, "  %salarm%s", console_colour(console, COLOUR_BAD),
@@ -370,7 +370,7 @@ static int learn(struct reading *r, const struct batch *part, const struct query
     bool whole = memchr(view->known, 0, dim) == NULL;
     if (memchr(view->known, 1, dim) == NULL)
         return 0; /* there is nothing to learn */
-    bpcn_status status = trials_write(&r->file, part->x, whole ? NULL : view->known, 1, NULL, &became, &written);
+    bpcn_status status = memory_file_write(&r->file, part->x, whole ? NULL : view->known, 1, NULL, &became, &written);
     r->written += written;
     if (status == BPCN_OK)
         return memory_file_breathe(&r->file);

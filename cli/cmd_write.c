@@ -60,6 +60,7 @@ bpcn_status auto_forget_step(struct auto_forget *f, struct memory_file *file)
 }
 
 enum { MOST = 8192, AHEAD = 64 }; /* the most rows of one write; of one read in all shards */
+enum { TRIALS_TOLD = 50 };        /* cells below which their error says little */
 
 struct writing {
     struct memory_file file;
@@ -152,7 +153,7 @@ static void print_written_row(struct writing *w, const struct batch *batch, size
     }
     w->written++;
     w->verdicts[verdict]++;
-    if (w->options.views == 0 && known_of(batch, row, 1, w->options.dim) == NULL)
+    if (w->options.kind == BPCN_NETWORKS && known_of(batch, row, 1, w->options.dim) == NULL)
         probes_add(&w->probes, batch->x + row * w->options.dim);
     if (w->file.console->json) {
         fputs("{\"input\":", stdout);
@@ -176,7 +177,7 @@ static int learn_rows(struct writing *w, const struct batch *batch, size_t first
     bpcn_status status = auto_forget_step(&w->auto_forget, &w->file);
     if (status == BPCN_OK)
         status =
-            trials_write(&w->file, batch->x + first * w->options.dim, known_of(batch, first, count, w->options.dim),
+            memory_file_write(&w->file, batch->x + first * w->options.dim, known_of(batch, first, count, w->options.dim),
                          count, batch->names ? batch->names + first * NAME_ROOM : NULL, became, &written);
     for (size_t i = 0; i < written; i++)
         print_written_row(w, batch, first + i, &became[i]);
@@ -215,7 +216,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         int status = 0;
         count = rows_together(batch, i, most, w->options.dim);
         w->empty += count == 0 && (batch->bad == NULL || !batch->bad[i]);
-        if (w->options.shards > 1 && w->options.views == 0 && most == 1 && !w->skip_known && (i == 0 || i >= w->until))
+        if (w->options.shards > 1 && most == 1 && !w->skip_known && (i == 0 || i >= w->until))
             status = look_ahead(w, batch, i);
         int known = count > 0 && status == 0 ? passes_over(w, batch, i) : 0;
         if (count > 0 && status == 0)
@@ -249,10 +250,11 @@ static void print_written(const struct writing *w, double rate)
     }
     console_print(console, "%s: %zu row%s written at %.3g/s", w->file.path, w->written, w->written == 1 ? "" : "s",
                   rate);
-    if (w->options.views > 0) {
-        char trials[160];
-        trials_describe(&r->trials, trials, sizeof trials);
-        console_print(console, "%s%s\n", trials[0] ? "; " : "", trials);
+    if (w->options.kind == BPCN_TABLE) { /* rows of a table are never twice the same */
+        bpcn_stats stats = {.size = sizeof stats};
+        if (memory_file_stats(&w->file, &stats) == BPCN_OK && stats.trials >= TRIALS_TOLD)
+            console_print(console, "; error on unseen cells: %.2f column deviations", stats.trial_error);
+        console_print(console, "\n");
         print_empty(w);
         return;
     }
@@ -349,8 +351,8 @@ static int open_and_write(struct args *a, const struct input_options *options, c
         w.auto_forget = forget->automatic ? auto_forget_choose(&w.options) : auto_forget_fixed(forget->beta);
     if (forget->automatic)
         advise_on_shards(&a->console, w.file.path, &w.options);
-    if (skip_known && w.options.views > 0)
-        a->status = console_usage(&a->console, "--skip-known: %s has views and cannot tell whether it knows a row",
+    if (skip_known && w.options.kind == BPCN_TABLE)
+        a->status = console_usage(&a->console, "--skip-known: %s is a table's memory and cannot tell whether it knows a row",
                                   w.file.path);
     if (options->name != NULL && w.options.names == 0)
         a->status = console_usage(&a->console, "--name: %s keeps no names (see bpcn create --names)", w.file.path);

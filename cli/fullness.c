@@ -219,7 +219,7 @@ bool fullness_advice(const bpcn_options *o, const struct memory_note *r, char *o
 {
     bool recalls = fullness_recalls(r);
     bool odd = r->scale > 0 && (r->scale < scale_least || r->scale > scale_most);
-    if (o->views > 0) /* views are not meant to recognise rows */
+    if (o->kind == BPCN_TABLE) /* it is not meant to tell rows apart */
         return false;
     if (!recalls && odd) {
         snprintf(out, capacity,

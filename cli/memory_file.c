@@ -42,13 +42,7 @@ int memory_file_error(const struct memory_file *file, bpcn_status status)
 int note_format(const struct memory_note *r, char *out, size_t capacity)
 {
     char *schema = fmt_schema_format(&r->fields);
-    int used = -1, tried = 0;
-    if (schema != NULL && r->trials.entries > 0) {
-        tried = snprintf(out, capacity, "tried=%" PRIu64 "\nerrors=%.9g\nspreads=%.9g\nplain=%.9g\n", r->trials.entries,
-                         r->trials.errors, r->trials.spreads, r->trials.plain);
-        out += tried;
-        capacity -= (size_t)tried;
-    }
+    int used = -1;
     if (schema != NULL && r->fullness >= 0)
         used = snprintf(out, capacity, "fullness=%.6f\nprobes=%zu\nrecalled=%zu\nscale=%.3g\nmeasured=%" PRIu64 "\n%s",
                         r->fullness, r->probes, r->recalled, r->scale, r->measured, schema);
@@ -74,19 +68,6 @@ static bool find_value(const char *text, const char *key, char *out, size_t capa
     return false;
 }
 
-/* Trials that make no sense count as none. */
-static void read_trials(const char *text, bpcn_trials *t)
-{
-    char entries[64], errors[64], spreads[64], plain[64];
-    if (!find_value(text, "tried", entries, sizeof entries) || !find_value(text, "errors", errors, sizeof errors) ||
-        !find_value(text, "spreads", spreads, sizeof spreads) || !find_value(text, "plain", plain, sizeof plain))
-        return;
-    *t = (bpcn_trials){strtod(errors, NULL), strtod(spreads, NULL), strtod(plain, NULL), strtoull(entries, NULL, 10)};
-    if (!(t->errors >= 0 && t->errors < INFINITY && t->spreads > 0 && t->spreads < INFINITY && t->plain >= 0 &&
-          t->plain < INFINITY))
-        *t = (bpcn_trials){0};
-}
-
 int note_parse(const char *text, size_t dim, struct memory_note *r)
 {
     char value[64];
@@ -110,7 +91,6 @@ int note_parse(const char *text, size_t dim, struct memory_note *r)
         r->scale = strtod(value, NULL);
     if (find_value(text, "measured", value, sizeof value))
         r->measured = strtoull(value, NULL, 10);
-    read_trials(text, &r->trials);
     return 0;
 }
 

@@ -15,7 +15,6 @@ struct memory_note {
     size_t recalled;   /* how many of them were recalled */
     double scale;      /* root mean square of their values; 0: not known */
     uint64_t measured; /* writes at that time */
-    bpcn_trials trials;
 };
 
 enum { NOTE_MOST = BPCN_MAX_NOTE };

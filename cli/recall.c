@@ -60,14 +60,11 @@ static bpcn_status ask_some(const struct memory_file *file, const struct recall 
             return BPCN_NO_MEMORY;
         known = memset(all, 1, n * dim);
     }
-    if (masked && fmt_schema_is_table(&file->note.fields))
+    if (masked && file->options.kind == BPCN_NETWORKS && fmt_schema_is_table(&file->note.fields))
         o.objective = BPCN_OBJECTIVE_MARGINAL;           /* queries are unseen rows more often than written ones */
     o.noise = masked ? fmax(0, how->noise) : how->noise; /* given entries are exact */
     bpcn_status status = memory_file_read(file, x, known, n, &o, answers, info);
     free(all);
-    double factor = bpcn_trials_factor(&file->note.trials);
-    for (size_t j = 0; how->spread != NULL && status == BPCN_OK && j < n * dim; j++)
-        how->spread[j] = (float)(factor * (double)how->spread[j]);
     if (status == BPCN_OK && !masked && how->noise != 0)
         status = ask_again(file, how, x, n, answers, info);
     return status;
@@ -90,25 +87,14 @@ bpcn_status recall_rows(const struct memory_file *file, const struct recall *how
 
 /* ---- The one place that decides how gaps are filled. */
 
-/* Spreads without the factor of the trials. */
-static bpcn_status fill_raw(const struct memory_file *file, float *x, const unsigned char *known, size_t n,
-                            float *spread)
+bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned char *known, size_t n, float *spread)
 {
     bpcn_read_options o;
     bpcn_read_options_default(&o, sizeof o);
-    o.objective = BPCN_OBJECTIVE_MARGINAL;
     o.noise = 0;
+    o.objective = file->options.kind == BPCN_NETWORKS ? BPCN_OBJECTIVE_MARGINAL : BPCN_OBJECTIVE_DEFAULT;
     o.spread = spread;
     return n > 0 ? memory_file_read(file, x, known, n, &o, x, NULL) : BPCN_OK;
-}
-
-bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned char *known, size_t n, float *spread)
-{
-    double factor = bpcn_trials_factor(&file->note.trials);
-    bpcn_status status = fill_raw(file, x, known, n, spread);
-    for (size_t j = 0; spread != NULL && j < n * file->note.fields.dim; j++)
-        spread[j] = (float)(factor * (double)spread[j]);
-    return status;
 }
 
 double recall_cell_spread(const fmt_column *column, const float *x, const float *spread)
@@ -129,42 +115,4 @@ double recall_cell_spread(const fmt_column *column, const float *x, const float 
         all += chance;
     }
     return all > 0 ? 1 - best / all : 1 - 1 / (double)column->size;
-}
-
-/* ---- Every few rows some columns are hidden, filled in and compared. The sums stay in the file's note. */
-
-static void trial_row(struct memory_file *file, uint64_t row, const float *x, const unsigned char *known)
-{
-    size_t dim = file->note.fields.dim;
-    float *answer = malloc(2 * dim * sizeof *answer), *spread = answer + dim;
-    size_t *column = malloc(dim * sizeof *column);
-    unsigned char *shown = malloc(dim);
-    if (answer != NULL && column != NULL && shown != NULL) {
-        memcpy(answer, x, dim * sizeof *x);
-        fields_columns(&file->note.fields, column);
-        if (bpcn_trials_hide(row, column, known, dim, shown) > 0 && fill_raw(file, answer, shown, 1, spread) == BPCN_OK)
-            bpcn_trials_count(&file->note.trials, x, known, dim, answer, spread, shown);
-    }
-    free(answer);
-    free(column);
-    free(shown);
-}
-
-bpcn_status trials_write(struct memory_file *file, const float *x, const unsigned char *known, size_t n,
-                         const char *names, bpcn_write_row *info, size_t *written)
-{
-    bpcn_stats stats = {.size = sizeof stats};
-    size_t dim = file->note.fields.dim;
-    if (fmt_schema_is_table(&file->note.fields) && memory_file_stats(file, &stats) == BPCN_OK)
-        for (size_t i = 0; i < n; i++)
-            trial_row(file, stats.writes + i, x + i * dim, known ? known + i * dim : NULL);
-    return memory_file_write(file, x, known, n, names, info, written);
-}
-
-void trials_describe(const bpcn_trials *t, char *text, size_t capacity)
-{
-    text[0] = '\0';
-    if (t->entries >= BPCN_ENOUGH_TRIALS)
-        snprintf(text, capacity, "error on unseen cells: %.2f column deviations (column mean: %.2f)",
-                 sqrt(t->errors / (double)t->entries), sqrt(t->plain / (double)t->entries));
 }

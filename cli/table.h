@@ -100,12 +100,4 @@ const char *table_writer_error(const struct table_writer *writer);
 /* Keeps what was written, or leaves what was there; frees. NULL is fine. */
 bpcn_status table_writer_close(struct table_writer *writer, bool keep);
 
-/* ---- The network of a memory for a table. */
-
-/* What suits rows of these columns, in options that hold the defaults: of a few settings the one that fills hidden
-   cells of the file's rows best after learning from the rows before them. rows: that the file has, of which some from
-   everywhere are looked at. 0, or an exit status after a message. */
-int table_options(const struct console *console, const fmt_schema *columns, const char *path, size_t rows,
-                  bpcn_options *options);
-
 #endif

@@ -123,7 +123,6 @@ BPCN_API bpcn_status bpcn_fail_at(bpcn_status status, const char *place, const c
 #define BPCN_MAX_SHARDS (1u << 18)
 #define BPCN_MAX_NOTE 65536 /* bytes of one bpcn_memory_set_note */
 #define BPCN_MAX_SURPRISES 65536
-#define BPCN_MAX_VIEWS 64
 #define BPCN_MAX_COLUMNS 16384 /* dim of a BPCN_TABLE */
 #define BPCN_MAX_NAMES 65536
 #define BPCN_MAX_DELETABLE 65536
@@ -214,16 +213,9 @@ typedef struct bpcn_options {
     size_t shard_step;              /* 0 (default): 1. No number may be above 4294967295 */
     size_t surprises;               /* of how many of the latest rows it is kept how surprising they were, for
                                        bpcn_memory_typicality, 0 .. BPCN_MAX_SURPRISES; default 1024. 24 bytes each */
-    size_t views;                   /* 0 (default), or for tables: so many ways to share rows out. Every row is written
-                                       once in each view, to one of its shards / views shards (a power of two, at
-                                       most 256): the one for the side of some random planes through 0 on which the
-                                       row lies, so that entries should vary about 0 by about 1. An answer is the
-                                       average over views: not one row that was written, but what rows like this one
-                                       have; nothing is said of whether it was written. All shards begin at
-                                       once; when_full must be BPCN_BLUR */
     size_t names;                   /* of how many of the latest named rows the names are kept, see bpcn_memory_write;
                                        0 (default) .. BPCN_MAX_NAMES. 216 bytes each and 4 for every unit of layer 1, or
-                                       for every entry of a row where those are fewer, or where there are views */
+                                       for every entry of a row where those are fewer, or of a table */
     bpcn_scale scale;               /* default BPCN_SCALE_AUTO: from the rows of the first write, at most 256. After fewer
                                        than 16 rows it may still change: the memory is then written again from those
                                        rows, which are kept until 16 were seen or the memory changed otherwise. Data
@@ -236,7 +228,10 @@ typedef struct bpcn_options {
     size_t deletable;               /* of how many of the latest rows it is kept what a delete takes: a fingerprint of 16
                                        bytes, its place, and the codes that it was written with; default 1024, at most
                                        BPCN_MAX_DELETABLE. 40 bytes each and 4 (BPCN_FLOAT64: 8) for every unit of the
-                                       hidden layers, times particles, times views. 0 where particles are resampled */
+                                       hidden layers, times particles. 0 where particles are resampled */
+    const size_t *column;           /* of a table, when it is made: NULL (default): every entry is a column; or [dim]:
+                                       the number of each entry's column, where several entries are one, such as one
+                                       for each word of a category. bpcn_memory_get_options gives NULL */
 } bpcn_options;
 
 /* Fills the `size` bytes that the caller has: sizeof *options. NULL is fine. */
@@ -300,6 +295,10 @@ typedef struct bpcn_stats {
     size_t ancestors;           /* of particles of the open shard: how many of the first ones they come from. Resampling
                                    copies particles: effective_particles then counts copies, this does not */
     size_t deletable;           /* rows that can be taken back, of options.deletable */
+    uint64_t trials;            /* of a table: cells that were hidden from rows about to be written, to see how well they
+                                   are filled; */
+    double trial_error;         /* root mean square of what they were off by, in their columns' deviations, late ones
+                                   weighing more: 1 is what the column means would reach. NAN: nothing was tried */
 } bpcn_stats;
 
 BPCN_API bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats);
@@ -385,7 +384,7 @@ BPCN_API bpcn_status bpcn_memory_delete_rows(bpcn_memory *memory, const float *x
 typedef struct bpcn_name {
     char name[BPCN_MAX_NAME + 1]; /* ended by a zero */
     uint64_t number;              /* of the row among those with names: greater for a later one */
-    uint64_t shard;               /* that it is in; with views, in the first */
+    uint64_t shard;               /* that it is in */
     unsigned char reserved[16];   /* 0 */
 } bpcn_name;
 
@@ -426,13 +425,14 @@ typedef struct bpcn_read_options {
                                  the look. Of every view: those where the row most likely belongs, 16
                                  by default */
     float *spread;            /* out: NULL (default), or room for n x dim: the standard deviation of every entry
-                                 of the answers, 0 where the entry is known. What shards and views differ by, and
-                                 the variance of each; of a memory without views the latter alone, which is too
-                                 little for rows that were never written */
+                                 of the answers, 0 where the entry is known. Of a table, such
+                                 that a hidden value lies within 1.645 spreads of its answer in 90 % of cases, by the
+                                 cells that the memory hid from itself. Of networks it is the variance of the shard
+                                 that answers, which is too little for rows that were never written */
     double *trace;            /* out: NULL (default), or room for n x trace_room: of every row the energies that its
                                  search met, one an evaluation and in that order, in the shard that answers; NaN
                                  after the last. Stages of a search add variances of their own, so it falls within
-                                 a stage. None with views or BPCN_OBJECTIVE_PAPER */
+                                 a stage. None of a table, or with BPCN_OBJECTIVE_PAPER */
     size_t trace_room;        /* evaluations of a row that are told of; those beyond are not */
 } bpcn_read_options;
 
@@ -478,8 +478,8 @@ BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x
 /* Log posterior predictive density of n rows (of their known entries) with the most probable code
    of each: the measure of novelty. log_density [n]. Of several shards it is that of their mixture, weighed
    by their rows, of which the few that explain a row best are looked at, and that to which the next row goes; if that
-   has yet to begin, it counts as one row. With views: the mean over views of the log density in the one shard of each
-   where the row lies. */
+   has yet to begin, it counts as one row. Of a table the mean over its trees of
+   log p(known) + E[log p(rest | known)], which is comparable between rows with other gaps. */
 BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
                                        double *log_density);
 
@@ -499,47 +499,6 @@ BPCN_API bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const dou
 BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const unsigned char *known,
                                         const float *codes, size_t n, const bpcn_read_options *options, double *energy,
                                         float *grad);
-
-/* ---- tables ------------------------------------------------------------------------------- */
-
-/* Rows of a table are never twice the same, and what they lack is to be filled in: docs/TABLES.md. Their entries should vary
-   about 0 by about 1. Where several entries are one column, such as one for each word of a category, column [dim] has
-   the number of each entry's column; NULL: every entry is a column. */
-
-#define BPCN_MAX_LOOK 600 /* rows that are looked at */
-
-/* Sets layers, hidden, activation, sigma_x, views and shards for the memory of a table that begins with these rows, x
-   [n x dim], known [n x dim] or NULL as for bpcn_memory_write. The other options are to hold the defaults or what is
-   wanted, and dim. From 200 rows on, of a few settings the one is chosen that fills hidden columns of the last of the
-   first rows best after learning from those before; that takes a second or two. With fewer it is the usual one. */
-BPCN_API bpcn_status bpcn_options_for_table(bpcn_options *options, const size_t *column, const float *x,
-                                            const unsigned char *known, size_t n);
-
-/* What comes of trying a memory on rows that are about to be written: some columns are hidden, read with
-   BPCN_OBJECTIVE_MARGINAL, noise 0 and a spread, and compared. Sums of squares over entries that were hidden, all 0 at
-   first; whoever writes keeps them beside the memory. 32 bytes in every version. */
-typedef struct bpcn_trials {
-    double errors;    /* of what the answers were off */
-    double spreads;   /* of what the library's spread said */
-    double plain;     /* of the entries themselves: what zeros would have been off */
-    uint64_t entries; /* how many */
-} bpcn_trials;
-
-#define BPCN_ENOUGH_TRIALS 50 /* entries that were tried before the sums say anything */
-
-/* Whether the row that bpcn_stats.writes rows came before is to be tried, as one in eight is: 0, or how many entries of
-   shown [dim] are set, those of the row's known ones [dim] (NULL: all) that the trial shows. */
-BPCN_API size_t bpcn_trials_hide(uint64_t row, const size_t *column, const unsigned char *known, size_t dim,
-                                 unsigned char *shown);
-
-/* Adds what came of a trial: of the row, what is known of it or NULL, the answer, its spread and what was shown, [dim]
-   each. Of many thousand entries the oldest count less and less. */
-BPCN_API void bpcn_trials_count(bpcn_trials *trials, const float *x, const unsigned char *known, size_t dim,
-                                const float *answer, const float *spread, const unsigned char *shown);
-
-/* By what the library's spread is to be multiplied so that it covers the errors that were made; 1.4, the median of some
-   tables, while fewer than BPCN_ENOUGH_TRIALS entries were tried. */
-BPCN_API double bpcn_trials_factor(const bpcn_trials *trials);
 
 /* ---- forget, sample ----------------------------------------------------------------------- */
 
@@ -700,7 +659,7 @@ BPCN_API bpcn_status bpcn_memory_set_top(bpcn_memory *memory, size_t shard, size
 
 /* Makes `shards` shards of a memory begin, those that have not, as empty ones, and says that rows [shards] were written to
    each, with number `open` begun last; rows written so far become their sum, or that of the first view. Refused for
-   counts that cannot be: with views all shards have begun, and their rows add up to the same in every view. */
+   counts that cannot be. */
 BPCN_API bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, size_t shards, size_t open);
 
 /* The particles' weights [particles]; set normalises what it is given. */

@@ -401,6 +401,7 @@ void answer_free(struct answer *a)
 
 static void put_network(FILE *out, const bpcn_options *o)
 {
+    fprintf(out, "\"kind\":\"%s\",\n", o->kind == BPCN_TABLE ? "table" : "networks");
     fputs("\"network\":{\"hidden\":[", out);
     for (size_t l = 0; l < o->layers; l++)
         fprintf(out, "%s%zu", l ? "," : "", o->hidden[l]);
@@ -411,9 +412,9 @@ static void put_shards(FILE *out, const bpcn_options *o, const struct worker_sta
 {
     static const char *const words[] = {"blur", "recycle", "refuse"};
     fprintf(out,
-            "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\",\"views\":%zu,"
+            "\"shards\":{\"most\":%zu,\"begun\":%zu,\"open\":%zu,\"room\":%zu,\"when_full\":\"%s\","
             "\"rows\":[",
-            o->shards, s->stats.shards, s->stats.open_shard, o->shard_rows, words[o->when_full], o->views);
+            o->shards, s->stats.shards, s->stats.open_shard, o->shard_rows, words[o->when_full]);
     for (size_t k = 0; k < s->shards; k++)
         fprintf(out, "%s%" PRIu64, k ? "," : "", s->rows[k]);
     fputs("]},\n", out);

@@ -395,7 +395,7 @@ static bpcn_status endpoint_examples(struct request *r)
     if (e->rows == 0)
         return http_fail(404, "", "this server was given no examples");
     bpcn_status status = hold_rows(r, rows, 1);
-    if (status == BPCN_OK && r->body.seen && rows > 0 && r->memory->options.views == 0) {
+    if (status == BPCN_OK && r->body.seen && rows > 0 && r->memory->options.kind == BPCN_NETWORKS) {
         seen = calloc(rows, sizeof *seen);
         status = seen != NULL ? find_seen(r, &job, seen) : no_memory();
     }

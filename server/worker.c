@@ -500,7 +500,7 @@ static void change_a_little(struct worker *w, struct job *job)
         fail_job(job, BPCN_GONE, "the memory's file is not open");
     else if (job->kind == JOB_WRITE)
         job->status =
-            trials_write(w->file, job->x + at, known, 1, job->names ? job->names + job->done * NAME_ROOM : NULL,
+            memory_file_write(w->file, job->x + at, known, 1, job->names ? job->names + job->done * NAME_ROOM : NULL,
                          &job->became[job->done], &written);
     else if (job->kind == JOB_UNDO)
         undo_row(w, job);

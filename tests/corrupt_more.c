@@ -31,12 +31,12 @@ void try_surprises(void)
     refuse32(440, 4, BPCN_CORRUPT, "5 surprises of 4 are kept");
     refuse32(444, 6, BPCN_CORRUPT, "6 surprises of 5 are kept");
     refuse32(444, 2, BPCN_CORRUPT, "bytes for a memory of");
-    refuse32(448, 1, BPCN_CORRUPT, "with 1 views");
+    refuse32(448, 1, BPCN_CORRUPT, "reserved byte 448");
     refuse32(452, 1, BPCN_CORRUPT, "its features are 0, but it keeps 1 names");
     refuse32(12, 1, BPCN_CORRUPT, "its features are 1, but it keeps 0 names");
     refuse32(12, 2, BPCN_CORRUPT, "its features are 2, but it keeps 0 names and is no table");
     refuse32(456, 1, BPCN_CORRUPT, "1 names of 0 are kept");
-    refuse32(460, 1, BPCN_CORRUPT, "a table's memory has no shards, particles or views");
+    refuse32(460, 1, BPCN_CORRUPT, "a table's memory has no shards and no particles");
     refuse32(460, 2, BPCN_CORRUPT, "kind 2 does not exist");
     refuse32(12, 16, BPCN_NEWER, "features 0x00000010");
     refuse32(464, 1, BPCN_CORRUPT, "its features are 0, but its index is of form 1");

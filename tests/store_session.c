@@ -32,8 +32,9 @@ bpcn_options session_options(void)
     if (chosen >= 2)
         o.surprises = 5;
     if (chosen == 3) {
-        o.views = 2;
-        o.shards = 4;
+        o.kind = BPCN_TABLE;
+        o.particles = 1;
+        o.dim = 2; /* a smaller file */
     }
     return o;
 }
@@ -73,7 +74,7 @@ bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made)
         return make_rows(memory, step, *made, 0);
     case HOLES:
         return write_holes(memory, step);
-    case BLOCK: /* several rows together are of earlier versions, which had no views */
+    case BLOCK: /* several rows together are of earlier versions, which had no tables */
         return make_rows(memory, step, chosen == 3 ? 1 : 2, chosen != 3);
     case FORGET:
         return bpcn_memory_forget(memory, step % 7 == 0 ? 1 : 0.02);
@@ -84,6 +85,8 @@ bpcn_status session_call(bpcn_memory *memory, uint64_t step, size_t *made)
     case MINIMIZER:
         break;
     }
+    if (chosen == 3) /* it has no minimizer */
+        return bpcn_memory_discount(memory, 0.01);
     return bpcn_memory_set_minimizer(memory, step % 2 == 0 ? BPCN_LBFGS : BPCN_ADAM);
 }
 

@@ -195,8 +195,7 @@ static void what_options_take_is_known_before(void **state)
     (void)state;
     for (size_t k = 0; k < 5; k++) {
         bpcn_options o = valid();
-        o.shards = k == 1 ? 4 : k == 2 ? 16 : 1;
-        o.views = k == 2 ? 2 : 0;
+        o.shards = k == 1 ? 4 : 1;
         o.precision = k == 3 ? BPCN_FLOAT64 : BPCN_FLOAT32;
         o.names = k == 3 ? 7 : 0;
         o.kind = k == 4 ? BPCN_TABLE : BPCN_NETWORKS;

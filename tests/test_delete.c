@@ -267,7 +267,7 @@ static void a_row_that_faded_is_not_deleted(void **state)
     }
 }
 
-/* In a file, through its log and through a checkpoint, with shards that are recycled, and in views. */
+/* In a file, through its log and through a checkpoint, with shards that are recycled, and of a table. */
 static void a_file_knows_which_rows_can_be_deleted(void **state)
 {
     (void)state;
@@ -284,10 +284,10 @@ static void a_file_knows_which_rows_can_be_deleted(void **state)
         unlink(path);
         bpcn_options o = network(PICTURE, 2, narrow);
         o.deletable = 12;
-        o.shards = kind == 0 ? 1 : kind == 1 ? 2 : 8;
+        o.shards = kind == 1 ? 2 : 1;
         o.shard_rows = kind == 1 ? 6 : 0;
         o.when_full = kind == 1 ? BPCN_RECYCLE : BPCN_BLUR;
-        o.views = kind == 2 ? 2 : 0;
+        o.kind = kind == 2 ? BPCN_TABLE : BPCN_NETWORKS;
         bpcn_open_options open;
         bpcn_open_options_default(&open, sizeof open);
         open.create = &o;

@@ -265,16 +265,15 @@ static void rows_that_cannot_be_had_again_are_refused(void **state)
     bpcn_memory_free(m);
 }
 
-/* Of short rows, and of memories with views, the rows themselves are kept. */
+/* Of short rows, and of tables, the rows themselves are kept. */
 static void short_rows_are_deleted_by_name_whatever_they_are(void **state)
 {
     (void)state;
-    for (size_t views = 0; views <= 2; views += 2) {
+    for (int kind = BPCN_NETWORKS; kind <= BPCN_TABLE; kind++) {
         bpcn_options o = small_options();
         o.hidden[0] = 8;
         o.names = 4;
-        o.views = views;
-        o.shards = views > 0 ? 4 : 1;
+        o.kind = (bpcn_kind)kind;
         bpcn_memory *a = create_plain(&o), *b = create_plain(&o);
         for (uint64_t i = 0; i < 3; i++)
             assert_true(write_named(a, i) == BPCN_OK && write_named(b, i) == BPCN_OK);

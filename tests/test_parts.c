@@ -243,16 +243,6 @@ static void counts_that_cannot_be_are_refused_and_change_nothing(void **state)
     assert_int_equal(stats.shards, 1);
     assert_int_equal(stats.writes, 0);
     bpcn_memory_free(m);
-    o = whole_options();
-    o.views = 2;
-    o.shards = 4;
-    m = create(&o);
-    uint64_t uneven[4] = {3, 1, 2, 1}, even[4] = {3, 1, 2, 2};
-    assert_int_equal(bpcn_memory_set_shards(m, uneven, 4, 0), BPCN_INVALID);
-    assert_int_equal(bpcn_memory_set_shards(m, even, 4, 0), BPCN_OK);
-    assert_int_equal(bpcn_memory_get_stats(m, &stats), BPCN_OK);
-    assert_int_equal(stats.writes, 4);
-    bpcn_memory_free(m);
 }
 
 int main(void)

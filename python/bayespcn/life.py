@@ -7,9 +7,8 @@ from typing import Any, Self
 
 from . import _bayespcn as raw
 from .columns import Table
-from .options import TABLE_READ, first_rows, layout_of, layout_of_note, numbers_of, options_of
+from .options import layout_of, layout_of_note, numbers_of, options_of
 from .rows import Arrays
-from .tables import Trials
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -21,7 +20,6 @@ class Living:
         self._handle = handle
         self._layout = layout
         self._path = path
-        self._trials = Trials(handle, layout, numbers_of(TABLE_READ)) if isinstance(layout, Table) else None
 
     @classmethod
     def _of_handle(cls, handle: raw.Handle, pixels: Any, clip: bool, path: Path | None) -> Self:
@@ -43,7 +41,6 @@ class Living:
         columns: Any = None,
         pixels: tuple[float, float] | None = None,
         clip: bool = False,
-        like: Any = None,
         threads: int = 0,
         **options: Any,
     ) -> Self:
@@ -68,7 +65,7 @@ class Living:
         made = None
         if mode == "a":
             layout = layout_of(dim, shape, columns, pixels, clip)
-            made = options_of(layout, options, None if os.path.exists(path) else first_rows(columns, like))
+            made = options_of(layout, options)
         elif options or dim or shape or columns is not None:
             raise TypeError('what a row is and options are for mode "a"; a file that is there has its own')
         handle = raw.open(path, opening, made)

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from . import _bayespcn as raw
 from .columns import Table
 from .life import Living
-from .options import CHOICES, TABLE_READ, first_rows, layout_of, numbers_of, options_of
+from .options import CHOICES, TABLE_READ, layout_of, numbers_of, options_of
 from .parts import WRITE_ROWS, Progress, in_parts, parts_of, some_of, teller_of
 from .picture import png_of_samples
 from .results import Codes, Read, Written
 from .rows import Array, Arrays, Floats, Mask, Rows
-from .tables import trials_of_note
 
 
 class Memory(Living):
@@ -25,9 +24,8 @@ class Memory(Living):
     A row is said by one of `dim` (entries), `shape` (pictures (H, W), (H, W, 3), or anything) or `columns` (a DataFrame
     to look at, or see `columns_of`). Other arguments are the library's options (include/bayespcn.h), with words for
     enumerations: hidden, activation, particles, sigma_w, sigma_x, sigma_data, seed, resample, minimizer, precision,
-    threads, shards, shard_rows, when_full, surprises, views, ... By default arrays have room for 1024 rows in 16
-    networks of 64x3, tables have 512 networks of two layers in 8 views, whose width and sigma_x a short look at the
-    first rows chooses: those of the DataFrame, or of `like` where the columns are stated.
+    threads, shards, shard_rows, when_full, surprises, ... By default arrays have room for 1024 rows in 16 networks of
+    64x3, and tables are in closed form (kind "table"), for any number of rows.
 
     `pixels=(0, 255)` are the values that stand for -1 and 1, on the way in and out. `clip` brings far values of a
     table's numbers nearer instead of refusing them.
@@ -56,11 +54,10 @@ class Memory(Living):
         columns: Any = None,
         pixels: tuple[float, float] | None = None,
         clip: bool = False,
-        like: Any = None,
         **options: Any,
     ) -> None:
         layout = layout_of(dim, shape, columns, pixels, clip)
-        self._take(raw.create(options_of(layout, options, first_rows(columns, like))), layout, None)
+        self._take(raw.create(options_of(layout, options)), layout, None)
         self._handle.set_note(layout.note().encode())
 
     # ---- write
@@ -68,9 +65,6 @@ class Memory(Living):
     def write(self, x: Any, known: Any = None, *, names: Any = None, progress: Progress | bool = False) -> Written:
         """Writes rows, each in one shot. Entries that are NaN, or not `known`, are holes: what the memory predicts there
         stays. `names` are kept of the latest rows, as many as the option `names` says: one for each row, or None. `progress` is called with the rows done and all rows (True: tqdm shows them).
-
-        Of a table, one row in eight is first shown with a third of its columns hidden: what the memory is off by then
-        calibrates `read(..., spread=True)`.
 
         All rows are looked at before the first is written. An interrupt leaves whole rows; of a failure in the middle,
         the error's `written` says how many there are."""
@@ -83,13 +77,11 @@ class Memory(Living):
             raise raw.InvalidError(f"there are {len(called)} names for {len(rows.x)} rows")
         good = self._could_be_written(rows)
         step = WRITE_ROWS if good else max(len(rows.x), 1)
-        trials = self._trials if good else None
         tell, end = teller_of(progress, len(rows.x))
         done = 0
         try:
             for part in parts_of(len(rows.x), step):
-                write = trials.write if trials else self._write_rows
-                done += write(rows.x[part], some_of(rows.known, part), info[part], called and called[part])
+                done += self._write_rows(rows.x[part], some_of(rows.known, part), info[part], called and called[part])
                 tell(done, len(rows.x))
         except raw.Error as error:
             error.written += done
@@ -178,7 +170,7 @@ class Memory(Living):
         return Read(
             self._layout.decode(answer, rows) if out is None else out,
             info[0] if rows.single else info,
-            None if widths is None else self._layout.decode_spread(self._covering(widths), answer, rows),
+            None if widths is None else self._layout.decode_spread(widths, answer, rows),
             self._typicality_of(rows) if typicality else None,
             self._names_of(info["name"], rows.single),
         )
@@ -187,13 +179,6 @@ class Memory(Living):
         kept = {number: name for name, number, _ in self._handle.get_names()} if numbers.any() else {}
         names = [kept.get(number) for number in numbers.tolist()]
         return names[0] if single else names
-
-    def _covering(self, spread: Floats) -> Floats:
-        """The library's spread; of a table such that it covers what the memory was off by on rows that it had not seen."""
-        if not isinstance(self._layout, Table):
-            return spread
-        factor = raw.trials_factor(trials_of_note(self._handle.get_note()))
-        return (factor * spread.astype(np.float64)).astype(np.float32)
 
     def _read_options(self, noise: float | None, objective: str | None, shards: int) -> dict[str, Any]:
         usual = TABLE_READ if self._layout.fills else {}

@@ -7,9 +7,9 @@ from typing import Any
 from . import _bayespcn as raw
 from .columns import Table, columns_of, columns_of_note
 from .rows import Arrays
-from .tables import options_for
 
 CHOICES: dict[str, dict[str, int]] = {
+    "kind": {"networks": raw.NETWORKS, "table": raw.TABLE},
     "activation": {name: value for value, name in enumerate(raw.ACTIVATIONS)},
     "minimizer": {"lbfgs": raw.LBFGS, "adam": raw.ADAM},
     "precision": {"float32": raw.FLOAT32, "float64": raw.FLOAT64},
@@ -25,6 +25,7 @@ CHOICES: dict[str, dict[str, int]] = {
 }
 
 ARRAY_OPTIONS: dict[str, Any] = {"hidden": (64, 64, 64), "shards": 16}
+TABLE_OPTIONS = {"kind", "seed", "threads", "surprises", "names"}
 TABLE_READ: dict[str, Any] = {"objective": "marginal", "noise": 0.0}
 
 
@@ -66,15 +67,12 @@ def layout_of_note(note: str, dim: int, pixels: Any, clip: bool) -> Arrays | Tab
     return layout
 
 
-def options_of(layout: Arrays | Table, options: dict[str, Any], like: Any) -> dict[str, Any]:
-    """What is not said is usual, or for a table follows from its first rows."""
+def options_of(layout: Arrays | Table, options: dict[str, Any]) -> dict[str, Any]:
+    """What is not said is usual. A table's memory is in closed form, unless an option is given that networks alone have."""
     if not isinstance(layout, Table):
         return numbers_of({**ARRAY_OPTIONS, **options, "dim": layout.dim})
-    said = "hidden" in options and "sigma_x" in options
-    usual = options_for(layout, {"threads": options.get("threads", 0)}, None if said else like)
-    return numbers_of({**usual, "scale": "as given", **options})  # columns have scales of their own
-
-
-def first_rows(columns: Any, like: Any) -> Any:
-    """A DataFrame to take the columns from is also one to take the settings from."""
-    return columns if like is None and hasattr(columns, "iloc") else like
+    usual: dict[str, Any] = {"kind": "table", "scale": "as given"} if TABLE_OPTIONS.issuperset(options) else {"scale": "as given"}  # columns have scales of their own
+    made = numbers_of({**usual, **options, "dim": layout.dim})
+    if made.get("kind") == raw.TABLE:
+        made["column"] = layout.column_of_entry().tobytes()
+    return made

@@ -16,22 +16,14 @@ Floats64 = NDArray[np.float64]
 
 
 class _MemoryEstimator(BaseEstimator):
-    """What both share: a memory of a table of numbers, in which NaN is unknown. Centre and scale of the columns, and the
-    settings that were not given, are from the rows that came first."""
+    """What both share: a memory of a table of numbers, in which NaN is unknown. Centre and scale of the columns
+    are from the rows that came first."""
 
     def __init__(
         self,
-        hidden: tuple[int, ...] | None = None,
-        views: int | None = None,
-        shards: int | None = None,
-        sigma_x: float | None = None,
         seed: int = 0,
         threads: int = 0,
     ) -> None:
-        self.hidden = hidden
-        self.views = views
-        self.shards = shards
-        self.sigma_x = sigma_x
         self.seed = seed
         self.threads = threads
 
@@ -50,15 +42,7 @@ class _MemoryEstimator(BaseEstimator):
         for j, values in enumerate(X[: looked_at(X.shape[1])].T):
             known = values[~np.isnan(values)]
             columns.append(Column(f"x{j}", "number", *(centre_and_scale(known) if len(known) else (0.0, 1.0))))
-        said: dict[str, Any] = {"hidden": self.hidden, "views": self.views, "shards": self.shards, "sigma_x": self.sigma_x}
-        self.memory_ = Memory(
-            columns=columns,
-            clip=True,
-            like=X,
-            seed=self.seed,
-            threads=self.threads,
-            **{name: value for name, value in said.items() if value is not None},
-        )
+        self.memory_ = Memory(columns=columns, clip=True, seed=self.seed, threads=self.threads)
 
     def _learn(self, X: Floats64) -> None:
         """Rows of which nothing is known teach nothing."""
@@ -101,13 +85,11 @@ class _MemoryEstimator(BaseEstimator):
 class MemoryImputer(OneToOneFeatureMixin, TransformerMixin, _MemoryEstimator):
     """Fills NaN by what a memory of the rows recalls from the rest of the row.
 
-    Parameters are options of the memory: widths of the hidden layers, in how many ways rows are shared out (views) among
-    how many networks (shards), their noise in units of a column's deviation, the seed, threads (0: one per core). None:
-    chosen by a short look at the first rows, as `bpcn create --like` does.
+    The parameters are the memory's seed, and threads (0: one per core).
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(200, 1)) * [1.0, -2.0, 3.0]
-    >>> imputer = MemoryImputer(views=2, shards=8).fit(x)
+    >>> imputer = MemoryImputer().fit(x)
     >>> bool(abs(imputer.transform([[1.0, np.nan, np.nan]]) - [1, -2, 3]).max() < 0.1)
     True
     """
@@ -129,11 +111,11 @@ class MemoryNovelty(OutlierMixin, _MemoryEstimator):
 
     contamination: the share of the rows of `fit` that is to lie on the far side of the border; or "conformal": a row is an
     alarm when its typicality, a p-value among the rows written of late, is `alarm` or less, so that of rows like these
-    about that share raises one. Other parameters are options of the memory.
+    about that share raises one. Other parameters as of MemoryImputer.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(300, 1)) * [1.0, -2.0, 3.0]
-    >>> novelty = MemoryNovelty(views=2, shards=8).fit(x)
+    >>> novelty = MemoryNovelty().fit(x)
     >>> novelty.predict([[1.0, -2.0, 3.0], [1.0, 2.0, 3.0]])
     array([ 1, -1])
     """
@@ -142,14 +124,10 @@ class MemoryNovelty(OutlierMixin, _MemoryEstimator):
         self,
         contamination: float | str = "conformal",
         alarm: float = 0.01,
-        hidden: tuple[int, ...] | None = None,
-        views: int | None = None,
-        shards: int | None = None,
-        sigma_x: float | None = None,
         seed: int = 0,
         threads: int = 0,
     ) -> None:
-        super().__init__(hidden, views, shards, sigma_x, seed, threads)
+        super().__init__(seed, threads)
         self.contamination = contamination
         self.alarm = alarm
 

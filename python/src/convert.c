@@ -28,10 +28,10 @@ const struct field options_fields[] = {O(dim),        {"hidden", 0, 0, 'h'},
                                        O(shards),     O(shard_rows),
                                        O(when_full),  O(first_shard),
                                        O(shard_step), O(surprises),
-                                       O(views),      O(names),
+                                       O(names),      O(kind),
                                        O(scale),      O(clip),
                                        O(far),        O(deletable),
-                                       END};
+                                       {"column", 0, 0, 'c'}, END};
 #define R(member) FIELD(bpcn_read_options, member)
 const struct field read_options_fields[] = {R(objective), R(noise), R(shards), END};
 #define P(member) FIELD(bpcn_open_options, member)
@@ -41,7 +41,8 @@ const struct field stats_fields[] = {
     S(dim),        S(code_dim), S(particles),           S(writes),    S(forgets),
     S(deletes),    S(bytes),    S(effective_particles), S(kernels),   S(prepared_bytes),
     S(bytes_most), S(shards),   S(open_shard),          S(surprises), S(names), S(name_bytes),
-    S(ancestors), S(deletable), END};
+    S(ancestors), S(deletable), S(trials),
+    S(trial_error), END};
 #define F(member) FIELD(bpcn_file_info, member)
 const struct field file_info_fields[] = {
     F(version),      F(generation),     F(writes),    F(forgets),   F(deletes),  F(note_bytes),
@@ -57,8 +58,6 @@ const struct field read_info_fields[] = {I(energy),   I(log_density),   I(famili
 #define W(member) FIELD(bpcn_write_row, member)
 const struct field write_row_fields[] = {W(energy),  W(leverage),    W(evaluations), W(shard), W(converged),
                                          W(verdict), W(familiarity), W(typicality),  END};
-#define T(member) FIELD(bpcn_trials, member)
-const struct field trials_fields[] = {T(errors), T(spreads), T(plain), T(entries), END};
 
 static int does_not_fit(const char *name, PyObject *value)
 {
@@ -124,12 +123,27 @@ static int set_hidden(PyObject *value, bpcn_options *options)
     return 0;
 }
 
+/* bytes of size_t: the caller keeps them, as the dictionary does. */
+static int set_column(PyObject *value, bpcn_options *options)
+{
+    char *bytes;
+    Py_ssize_t size;
+    if (value == Py_None)
+        return 0;
+    if (PyBytes_AsStringAndSize(value, &bytes, &size) != 0)
+        return -1;
+    options->column = (const size_t *)(const void *)bytes;
+    return 0;
+}
+
 static int set_field(const struct field *field, PyObject *value, void *to)
 {
     char *at = (char *)to + field->offset;
     switch (field->kind) {
     case 'h':
         return set_hidden(value, to);
+    case 'c':
+        return set_column(value, to);
     case 'f':
         return set_float(value, at);
     case 'i':
@@ -137,6 +151,16 @@ static int set_field(const struct field *field, PyObject *value, void *to)
     default:
         return set_unsigned(field->name, field->size, value, at);
     }
+}
+
+/* As many as there are entries. */
+static int check_column(PyObject *values, const bpcn_options *options)
+{
+    PyObject *column = PyDict_GetItemString(values, "column");
+    if (options->column == NULL || (size_t)PyBytes_Size(column) == options->dim * sizeof(size_t))
+        return 0;
+    PyErr_Format(error_class(BPCN_INVALID), "column must have a number for each of the %zu entries", options->dim);
+    return -1;
 }
 
 int fields_set(const struct field *fields, PyObject *values, void *to)
@@ -160,7 +184,7 @@ int fields_set(const struct field *fields, PyObject *values, void *to)
         if (set_field(field, value, to) != 0)
             return -1;
     }
-    return 0;
+    return fields == options_fields ? check_column(values, to) : 0;
 }
 
 static PyObject *get_hidden(const bpcn_options *options)
@@ -184,6 +208,8 @@ static PyObject *get_field(const struct field *field, const void *from)
     switch (field->kind) {
     case 'h':
         return get_hidden(from);
+    case 'c':
+        Py_RETURN_NONE;
     case 's':
         return PyUnicode_FromString(*(const char *const *)(const void *)at);
     case 'f':

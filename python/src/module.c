@@ -223,7 +223,8 @@ static const struct {
     {"SYNC_CALL", BPCN_SYNC_CALL},
     {"SYNC_MANUAL", BPCN_SYNC_MANUAL},
     {"MAX_NOTE", BPCN_MAX_NOTE},
-    {"MAX_LOOK", BPCN_MAX_LOOK},
+    {"NETWORKS", BPCN_NETWORKS},
+    {"TABLE", BPCN_TABLE},
 };
 
 static const char *activation_name(int value)
@@ -270,10 +271,23 @@ static int add_constants(PyObject *module)
     return add_names(module, "ACTIVATIONS", activation_name) || add_names(module, "VERDICTS", verdict_name) ||
                    add_dtype(module, "READ_INFO", read_info_fields, sizeof(bpcn_read_info)) ||
                    add_dtype(module, "WRITE_ROW", write_row_fields, sizeof(bpcn_write_row)) ||
-                   add_dtype(module, "TRIALS", trials_fields, sizeof(bpcn_trials)) ||
                    PyModule_AddStringConstant(module, "VERSION", bpcn_version())
                ? -1
                : 0;
+}
+
+static PyObject *options_bytes(PyObject *module, PyObject *args)
+{
+    PyObject *values;
+    bpcn_options options;
+    uint64_t bytes, most;
+    (void)module;
+    bpcn_options_default(&options, sizeof options);
+    if (!PyArg_ParseTuple(args, "O:options_bytes", &values) || fields_set(options_fields, values, &options) != 0)
+        return NULL;
+    bpcn_status status = bpcn_options_bytes(&options, &bytes, &most);
+    return status != BPCN_OK ? raise_status(status)
+                             : Py_BuildValue("(KK)", (unsigned long long)bytes, (unsigned long long)most);
 }
 
 static PyMethodDef functions[] = {
@@ -284,10 +298,6 @@ static PyMethodDef functions[] = {
     {"file_check", file_check, METH_VARARGS, "file_check(path) -> file info, options"},
     {"file_recover", file_recover, METH_VARARGS, "file_recover(from, to) -> report, sentences"},
     {"options_bytes", options_bytes, METH_VARARGS, "options_bytes(options) -> (bytes, most bytes)"},
-    {"options_for_table", options_for_table, METH_VARARGS, "options_for_table(options, column, x, known) -> options"},
-    {"trials_hide", trials_hide, METH_VARARGS, "trials_hide(row, column, known, shown) -> entries shown"},
-    {"trials_count", trials_count, METH_VARARGS, "trials_count(trials, x, known, answer, spread, shown)"},
-    {"trials_factor", trials_factor, METH_VARARGS, "trials_factor(trials) -> factor"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

@@ -28,11 +28,11 @@ PyObject *none_or_error(bpcn_status status);
 struct field {
     const char *name;
     size_t offset, size;
-    char kind; /* f(loat), i(nteger), u(nsigned), s(tring, only out), h(idden widths) */
+    char kind; /* f(loat), i(nteger), u(nsigned), s(tring, only out), h(idden widths), c(olumns, only in) */
 };
 
 extern const struct field options_fields[], read_options_fields[], open_options_fields[], stats_fields[],
-    file_info_fields[], recovery_fields[], read_info_fields[], write_row_fields[], trials_fields[];
+    file_info_fields[], recovery_fields[], read_info_fields[], write_row_fields[];
 
 int fields_set(const struct field *fields, PyObject *values, void *to); /* values: a dictionary or None */
 PyObject *fields_get(const struct field *fields, const void *from);
@@ -108,13 +108,5 @@ void names_release(struct names *names);
 PyObject *get_names(PyObject *self, PyObject *unused);
 PyObject *get_name(PyObject *self, PyObject *args);
 PyObject *delete_name(PyObject *self, PyObject *args);
-
-/* ---- functions of the module, in tables.c */
-
-PyObject *options_bytes(PyObject *module, PyObject *args);
-PyObject *options_for_table(PyObject *module, PyObject *args);
-PyObject *trials_hide(PyObject *module, PyObject *args);
-PyObject *trials_count(PyObject *module, PyObject *args);
-PyObject *trials_factor(PyObject *module, PyObject *args);
 
 #endif

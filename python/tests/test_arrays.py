@@ -275,40 +275,11 @@ def test_raw_buffers_are_checked():
         raw.Handle()
 
 
-def test_raw_buffers_of_tables_are_checked():
-    x, shown, column = np.ones(3, np.float32), np.zeros(3, np.bool_), np.arange(3, dtype=np.uintp)
-    sums = np.zeros(1, np.dtype(raw.TRIALS))
-    assert raw.trials_hide(16, column, None, shown) == shown.sum() > 0 == raw.trials_hide(17, column, None, shown)
-    shown[:] = [True, False, False]
-    raw.trials_count(sums, x, shown | [False, True, False], x + 2, x, shown)
-    assert (sums["entries"], sums["errors"], sums["plain"]) == (1, 4, 1) and raw.trials_factor(sums) == 1.4
-    for wrong in (sums[:0], np.zeros(31, np.uint8)):
-        with pytest.raises(InvalidError, match="trials has"):
-            raw.trials_factor(wrong)
-        with pytest.raises(InvalidError, match="trials has"):
-            raw.trials_count(wrong, x, None, x, x, shown)
-    for place in (0, 1, 3, 4):
-        arguments = [sums, x, None, x, x, shown]
-        arguments[place] = None
-        with pytest.raises(TypeError, match="only known may be None"):
-            raw.trials_count(*arguments)
-        arguments[place] = x[:2] if place else sums[:0]
-        with pytest.raises(InvalidError):
-            raw.trials_count(*arguments)
-    for wrong in (column[:2], np.arange(4, dtype=np.uintp)):
-        with pytest.raises(InvalidError, match="column has"):
-            raw.trials_hide(16, wrong, None, shown)
-        with pytest.raises(InvalidError, match="column has"):
-            raw.options_for_table({"dim": 3}, wrong, x, None)
-    with pytest.raises(TypeError, match="uintp"):
-        raw.trials_hide(16, np.zeros(3, np.int32), None, shown)
+def test_the_columns_of_entries_are_checked():
+    with pytest.raises(InvalidError, match="a number for each of the 3 entries"):
+        raw.create({"dim": 3, "kind": raw.TABLE, "column": bytes(8)})
     with pytest.raises(TypeError):
-        raw.trials_hide(16, column, None, None)
-    with pytest.raises(InvalidError, match="known has"):
-        raw.options_for_table({"dim": 3}, column, x, shown[:2])
-    with pytest.raises(InvalidError, match="dim is 0"):
-        raw.options_for_table({}, column, x, None)
-    assert raw.options_for_table({"dim": 3}, None, x, None)["views"] == 8
+        raw.create({"dim": 3, "kind": raw.TABLE, "column": [0, 0, 1]})
 
 
 def test_options_are_checked_with_a_sentence():

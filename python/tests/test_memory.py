@@ -265,6 +265,6 @@ def test_names_that_cannot_be_are_refused_and_nothing_is_written(rows):
 
 def test_rows_of_a_table_keep_their_names():
     x = np.random.default_rng(0).normal(size=(40, 3))
-    memory = Memory(columns={name: "number" for name in "abc"}, hidden=(8,), sigma_x=0.1, views=1, shards=2, names=40)
+    memory = Memory(columns={name: "number" for name in "abc"}, names=40)
     memory.write(x, names=[f"row {k}" for k in range(40)])
     assert memory.names == [f"row {k}" for k in range(40)]

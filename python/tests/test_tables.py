@@ -40,7 +40,7 @@ def with_gaps(frame, seed=1):
 @pytest.fixture(scope="module")
 def learnt():
     with pytest.warns(UserWarning, match="not learnt: id"):
-        memory = Memory(columns=table(), views=2, shards=8)
+        memory = Memory(columns=table())
     memory.write(table())
     return memory
 
@@ -104,7 +104,7 @@ def test_values_out_of_place_are_refused_by_name(learnt):
     frame.loc[3, "wage"] = 1e9
     with pytest.raises(InvalidError, match="row 3, column 'wage' is 1e.09, more than 100 scales"):
         learnt.write(frame)
-    clipped = Memory(columns=learnt.columns, clip=True, views=2, shards=8)
+    clipped = Memory(columns=learnt.columns, clip=True)
     clipped.write(frame)
     frame["wage"] = "much"
     with pytest.raises(InvalidError, match="row 0, column 'wage' is 'much', but the column holds numbers"):
@@ -131,7 +131,7 @@ def test_columns_of_every_type_keep_it():
         },
         index=np.zeros(n, int),
     )
-    memory = Memory(columns=frame, views=2, shards=8)
+    memory = Memory(columns=frame)
     memory.write(frame)
     assert [c.kind for c in memory.columns] == ["number"] * 3 + ["category"] * 4 + ["number"]
     gaps = frame.copy()
@@ -143,9 +143,6 @@ def test_columns_of_every_type_keep_it():
     for call in (memory.read, lambda frame: Memory(columns=frame)):
         with pytest.raises(InvalidError, match="same name"):
             call(twice)
-
-
-SMALL = {"views": 1, "shards": 2, "hidden": (8,), "sigma_x": 0.1}
 
 
 def test_what_a_mask_hides_of_a_frame_is_filled_too(learnt):
@@ -165,7 +162,7 @@ def test_a_row_of_a_frame_is_read_by_its_names(learnt):
         one = learnt.read(gaps.iloc[k, ::-1], spread=True)
         assert one.x.name == gaps.index[k] and list(one.x.index) == list(gaps.columns[::-1])
         assert one.x["city"] == every.x["city"][k] and one.x["wage"] == pytest.approx(every.x["wage"][k], rel=1e-3)
-        np.testing.assert_allclose(one.spread, every.spread[k], rtol=1e-2)  # a query that comes once is not prepared for
+        np.testing.assert_allclose(one.spread, every.spread[k], rtol=1e-2)
     assert np.ndim(learnt.score(table(1).iloc[0])) == 0
 
 
@@ -173,7 +170,7 @@ def test_a_row_of_a_frame_is_read_by_its_names(learnt):
 def strangers():
     k = np.arange(60)
     frame = pd.DataFrame({"x": k - 30.0, "flag": k > 30, "word": np.where(k > 30, "up", "down"), "few": (k > 30).astype(np.uint8)})
-    memory = Memory(columns=frame, **SMALL)
+    memory = Memory(columns=frame)
     memory.write(frame)
     return memory
 
@@ -200,7 +197,7 @@ def test_columns_with_other_types_than_were_learnt_are_filled(strangers):
 def test_numbers_as_objects_are_numbers_and_infinite_ones_are_refused_by_name():
     frame = pd.DataFrame({"a": pd.Series([1, 2.5, None, 4], dtype=object), "b": [1, 2, 3, np.inf], "c": np.inf, "d": np.nan})
     with pytest.warns(UserWarning, match="not learnt: c, d"):
-        memory = Memory(columns=frame, clip=True, **SMALL)
+        memory = Memory(columns=frame, clip=True)
     assert [column.kind for column in memory.columns] == ["number", "number", "ignored", "ignored"]
     with pytest.raises(InvalidError, match="row 3, column 'b' is inf, which cannot be kept"):
         memory.write(frame)
@@ -210,7 +207,7 @@ def test_numbers_as_objects_are_numbers_and_infinite_ones_are_refused_by_name():
 
 def test_whole_numbers_stay_in_the_range_of_their_type():
     frame = pd.DataFrame({"x": np.arange(60.0), "n": np.arange(60) // 30})
-    memory = Memory(columns=frame, **SMALL)
+    memory = Memory(columns=frame)
     memory.write(frame)
     asked = pd.DataFrame({"x": [-150.0, 200.0], "n": pd.array([None, None], "UInt8")})
     assert str(memory.read(asked).x["n"].dtype) == "UInt8"
@@ -226,7 +223,7 @@ def test_a_frame_without_anything_to_learn_is_refused(frame):
 def test_columns_can_be_stated():
     columns = columns_of({"a": "number", "b": (5, 2), "c": ["x", "y", "x"], "d": "ignored"})
     assert [c.kind for c in columns] == ["number", "number", "category", "ignored"] and columns[2].words == ("x", "y")
-    memory = Memory(columns=columns, views=2, shards=8)
+    memory = Memory(columns=columns)
     memory.write(pd.DataFrame({"a": [0.5], "b": [6], "c": ["y"]}))
     assert memory.sample(4).shape == (4, 3) and "3 columns" in repr(memory)
     for wrong in ({"a": "nmber"}, {"a": (1, 0)}, [Column("a"), Column("a")], {"a": "ignored"}, {"a": ()}):
@@ -246,7 +243,7 @@ def test_a_table_survives_pickling_and_files(learnt, tmp_path):
 
 def test_strange_names_go_through_the_note():
     columns = [Column("a=b%\tc\nd", "number", 1e-7, 123456.789), Column("é", "category", 0.5, 1, ("ü\t", "=%41", "\x7f"))]
-    assert Memory(columns=columns, views=2, shards=8).copy().columns == columns
+    assert Memory(columns=columns).copy().columns == columns
 
 
 def bpcn(*arguments):
@@ -280,7 +277,7 @@ def test_a_table_of_the_program_opens_here_with_the_columns_that_would_be_found_
 @with_program
 def test_a_table_of_this_package_opens_in_the_program(tmp_path):
     frame = table().drop(columns="id")
-    with Memory.open(tmp_path / "t.mem", "a", columns=frame, views=2, shards=8) as memory:
+    with Memory.open(tmp_path / "t.mem", "a", columns=frame) as memory:
         memory.write(frame)
         gaps = with_gaps(table(40, seed=8)).drop(columns="id")
         wanted = memory.read(gaps).x
@@ -317,7 +314,7 @@ def test_a_words_spread_is_about_the_chance_that_it_is_wrong():
     hidden = draw.random(300) < 0.3
     holes = asked.copy()
     holes.loc[hidden, "word"] = None
-    memory = Memory(columns=frame[:700], hidden=(16, 16), views=4, shards=64, sigma_x=0.1)
+    memory = Memory(columns=frame[:700])
     memory.write(frame[:700])
     answer = memory.read(holes, spread=True)
     wrong = (answer.x["word"].astype(str) != asked["word"]).to_numpy()[hidden]

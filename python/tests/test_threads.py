@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from bayespcn import BusyError, Error, InvalidError, Memory, _bayespcn as raw
-from bayespcn.tables import trials_of_note
 
 
 def test_threads_reading_at_once_get_the_same_bits(memory, rows):
@@ -59,25 +58,6 @@ def test_threads_that_read_write_and_close_at_once_do_no_harm():
             list(pool.map(use, [0, 1, 2, 3, 0, 1, 2, 0]))
         assert all(isinstance(error, InvalidError) and "closed" in str(error) for error in failures)
         assert memory.closed
-
-
-def test_threads_that_write_one_table_lose_no_trial():
-    """Which rows are tried, and how many of their entries, follows from how many came before."""
-    x = np.random.default_rng(0).normal(size=(8, 4))
-    small = {"columns": {name: "number" for name in "abcd"}, "hidden": (4,), "sigma_x": 0.1, "views": 1, "shards": 2, "threads": 1}
-    counts = []
-    for threads in (1, 6):
-        memory = Memory(**small)
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda _, memory=memory: memory.write(x), range(60)))
-        counts.append(int(trials_of_note(memory._handle.get_note())["entries"][0]))
-    assert counts[0] == counts[1] > 50
-
-
-def test_the_child_of_a_fork_writes_to_a_table_that_a_thread_was_about_to_write():
-    memory = Memory(columns={"a": "number"}, hidden=(4,), sigma_x=0.1, views=1, shards=2)
-    with memory._trials._turn:  # as another thread has it between two calls
-        assert in_child(lambda: len(memory.write([[1.0]]).energy) == 1) == 0
 
 
 def in_child(work):

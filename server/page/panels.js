@@ -43,7 +43,7 @@ document.addEventListener("keydown", event => { if (event.key === "Escape" && do
 function figuresOf(answer) {
   if (!answer) return {};
   const { info, score } = answer, out = { energy: info.energy.toFixed(1), evaluations: info.evaluations };
-  const table = state.info.shards.views > 0 || state.info.kind === "table";
+  const table = state.info.shardinfo.kind === "table" || state.info.kind === "table";
   if (!table) Object.assign(out, { familiarity: info.familiarity.toFixed(3), shard: info.shard, "name-of": info.name });
   // Of fewer than 20 rows nothing unusual can be told; nor of a row with gaps in a memory of pictures.
   if (score.typicality !== undefined && score.typicality >= 0 && state.info.writes >= 20 && (table || info.known === state.info.entries)) out.typicality = score.typicality.toFixed(3);
@@ -235,20 +235,20 @@ $("yes").onclick = guarded(async () => {
 // ---- how full
 
 export async function refresh() {
-  const { info } = state, s = info.shards, full = Math.round(100 * info.fullness);
-  $("map-box").hidden = !state.image || info.examples < 3 || s.views > 0;
-  $("full-text").textContent = s.views ? `${full} %. Every row is learnt by one of ${s.most / s.views} networks in each of ${s.views} views.`
+  const { info } = state, s = info.shards, table = info.kind === "table", full = Math.round(100 * info.fullness);
+  $("map-box").hidden = !state.image || info.examples < 3 || info.kind === "table";
+  $("full-text").textContent = table ? "A table's memory is never full."
     : `${full} %. ${s.begun} of ${s.most} shard${s.most === 1 ? "" : "s"} in use, ${s.room} rows each.`;
   const each = Math.ceil(s.most / 64), bars = [];
   for (let k = 0; k < s.most; k += each) {
     const bar = document.createElement("i"), rows = s.rows.slice(k, k + each).reduce((a, b) => a + b, 0), room = s.room * Math.min(each, s.most - k);
     if (k >= s.begun) bar.className = "none"; else bar.style.setProperty("--full", Math.min(100, 100 * rows / room) + "%");
-    if (!s.views && k <= s.open && s.open < k + each) bar.classList.add("open");
+    if (k <= s.open && s.open < k + each) bar.classList.add("open");
     bar.title = `shard ${k}: ${rows} of ${room}`;
     bars.push(bar);
   }
-  $("shards").replaceChildren(...bars);
+  $("shards").replaceChildren(...(table ? [] : bars));
   $("shards").setAttribute("aria-label", "Rows in each shard: " + s.rows.slice(0, 64).join(", "));
-  $("shards-note").textContent = (s.views || s.most === 1 ? "" : "Outlined: where the next row goes. Hatched: empty.") + (each > 1 ? ` Each bar is ${each} ${s.views ? "networks" : "shards"}.` : "");
+  $("shards-note").textContent = (s.most === 1 ? "" : "Outlined: where the next row goes. Hatched: empty.") + (each > 1 ? ` Each bar is ${each} shards.` : "");
   await list();
 }

@@ -135,7 +135,7 @@ function tell(column, i, answer) {
   if (value === undefined || value === null) return;
   if (isList(column)) { tellList(g, column, i, value, answer.info); return; }
   if (typed !== "" && !hidden(i)) return;
-  const table = state.info.shards.views > 0 || state.info.kind === "table";
+  const table = state.info.kind === "table";
   g.append("guess ", ...guessOf(column, value, answer.spread && answer.spread[column.name], table || answer.info.verdict === "known"));
   if (typed !== "") {
     const truth = document.createElement("b");
@@ -150,7 +150,7 @@ export function show(answer) {
   $("blame").hidden = !blame || !blame.length || !(odd <= 0.01);
   if (blame) $("blame").replaceChildren(...blame.slice(0, 3).map(text => { const li = document.createElement("li"); li.textContent = typeof text === "string" ? text : text.sentence; return li; }));
   if (state.image || !answer) { says.textContent = ""; return; }
-  const table = state.info.shards.views > 0 || state.info.kind === "table";
+  const table = state.info.kind === "table";
   says.textContent = !table ? sentence(answer.info).replace("pictures", "rows")
     : odd === undefined || state.info.writes < 20 ? ""
     : odd <= 0.01 ? "This row is unusual: fewer than one row in a hundred looks like it." : "This row looks like the others.";

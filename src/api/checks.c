@@ -50,7 +50,7 @@ static double machine_bytes(void)
 
 bpcn_status check_fits(const bpcn_options *checked)
 {
-    double wanted = (double)contents_options_bytes(checked, checked->views > 0 ? checked->shards : 1), there = machine_bytes();
+    double wanted = (double)contents_options_bytes(checked, 1), there = machine_bytes();
     if (!(wanted > there && there > 0))
         return BPCN_OK;
     return bpcn_fail(BPCN_NO_MEMORY, "the memory would take %.1f GB, but this machine has %.1f GB", wanted / 1e9, there / 1e9);

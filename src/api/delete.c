@@ -17,7 +17,7 @@ struct removal {
     const unsigned char *x;    /* real [n x dim] */
     struct change *change;     /* [n] */
     unsigned char *codes;      /* [n x held.codes] */
-    size_t *shard;             /* [n]: of the part at hand */
+    size_t *shard;             /* [n] */
     const void **some, **code; /* [n]: rows of one shard */
 };
 
@@ -49,7 +49,7 @@ static void removal_set(struct removal *r, const bpcn_memory *m, size_t i, size_
     unsigned char *codes = r->codes + i * c->held.codes * c->held.size;
     held_codes(&c->held, slot, codes);
     r->change[i] = (struct change){.kind = CHANGE_DELETE,
-                                   .shard = c->views.count > 0 ? 0 : row.shard,
+                                   .shard = row.shard,
                                    .rows = 1,
                                    .x = r->x + i * c->options.dim * real_size(shape_of(m)),
                                    .codes = codes,
@@ -61,24 +61,20 @@ static void removal_set(struct removal *r, const bpcn_memory *m, size_t i, size_
 static bpcn_status removal_check(const struct removal *r, struct transaction *transaction)
 {
     struct writers *writers = &transaction->writers;
-    const struct contents *c = &transaction->memory->contents;
     bpcn_status status = BPCN_OK;
-    for (size_t part = 0; part < contents_parts(c); part++) {
-        for (size_t i = 0; i < r->n; i++)
-            r->shard[i] = contents_part(c, &r->change[i], part).shard;
-        for (size_t i = 0; status == BPCN_OK && i < r->n; i++) {
-            size_t count = 0, shard = r->shard[i];
-            for (size_t j = i; shard != SIZE_MAX && j < r->n; j++)
-                if (r->shard[j] == shard) {
-                    struct change one = contents_part(c, &r->change[j], part);
-                    r->some[count] = one.x;
-                    r->code[count++] = one.codes;
-                    r->shard[j] = SIZE_MAX; /* done */
-                }
-            struct writer *writer = count > 0 ? writers_of(writers, shard, 0) : NULL;
-            if (count > 0)
-                status = writer != NULL ? writers->core->can_delete(writer, r->some, r->code, count) : BPCN_NO_MEMORY;
-        }
+    for (size_t i = 0; i < r->n; i++)
+        r->shard[i] = r->change[i].shard;
+    for (size_t i = 0; status == BPCN_OK && i < r->n; i++) {
+        size_t count = 0, shard = r->shard[i];
+        for (size_t j = i; shard != SIZE_MAX && j < r->n; j++)
+            if (r->shard[j] == shard) {
+                r->some[count] = r->change[j].x;
+                r->code[count++] = r->change[j].codes;
+                r->shard[j] = SIZE_MAX; /* done */
+            }
+        struct writer *writer = count > 0 ? writers_of(writers, shard, 0) : NULL;
+        if (count > 0)
+            status = writer != NULL ? writers->core->can_delete(writer, r->some, r->code, count) : BPCN_NO_MEMORY;
     }
     return status;
 }

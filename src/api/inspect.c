@@ -6,6 +6,7 @@
 #include "kernels.h"
 #include "options.h"
 #include "shards.h"
+#include "table.h"
 #include "abi.h"
 #include "store.h"
 #include "threads.h"
@@ -23,7 +24,7 @@ bpcn_status bpcn_options_bytes(const bpcn_options *options, uint64_t *bytes, uin
     if (status != BPCN_OK)
         return status;
     if (bytes != NULL)
-        *bytes = sizeof(bpcn_memory) + contents_options_bytes(&checked, checked.views > 0 ? checked.shards : 1);
+        *bytes = sizeof(bpcn_memory) + contents_options_bytes(&checked, 1);
     if (bytes_most != NULL)
         *bytes_most = sizeof(bpcn_memory) + contents_options_bytes(&checked, checked.shards);
     return BPCN_OK;
@@ -109,6 +110,9 @@ bpcn_status bpcn_memory_get_stats(const bpcn_memory *memory, bpcn_stats *stats)
                        .name_bytes = c->names.most * c->names.each,
                        .ancestors = ancestors_of(m),
                        .deletable = held_there(&c->held)};
+    full.trial_error = NAN;
+    if (m->forest != NULL)
+        full.trials = (uint64_t)forest_trials(m->forest, &full.trial_error);
     abi_give(&abi_stats, &full, stats, stats->size);
     return BPCN_OK;
 }
@@ -134,7 +138,7 @@ bpcn_status bpcn_memory_get_shards(const bpcn_memory *memory, uint64_t *rows, si
 static bpcn_status parameters_changed(bpcn_memory *memory, size_t shard)
 {
     scale_settle(&memory->contents.scale);
-    held_drop_shard(&memory->contents.held, memory->contents.views.count > 0 ? SIZE_MAX : shard);
+    held_drop_shard(&memory->contents.held, shard);
     struct model *model = memory->contents.shard[shard];
     if (memory->contents.index != NULL)
         index_note_missing(memory->contents.index, shard);
@@ -321,20 +325,12 @@ bpcn_status bpcn_memory_set_weights(bpcn_memory *memory, size_t shard, const dou
 static bpcn_status check_shard_rows(const struct contents *c, const uint64_t *rows, size_t shards, size_t open)
 {
     const bpcn_options *o = &c->options;
-    uint64_t first = 0, sum = 0;
-    size_t cells = c->views.count > 0 ? table_views_cells(&c->views) : shards;
     if (shards < 1 || shards > o->shards || open >= shards || shards < c->count)
         return bpcn_fail(BPCN_INVALID, "%zu shards, with number %zu begun last, cannot be in a memory of %zu", shards,
                          open, o->shards);
-    for (size_t k = 0; k < shards; k++) {
-        sum = k % cells == 0 ? rows[k] : sum + rows[k];
-        first = k < cells ? sum : first;
+    for (size_t k = 0; k < shards; k++)
         if (rows[k] > (uint64_t)1 << 53 || (o->when_full != BPCN_BLUR && rows[k] > o->shard_rows))
             return bpcn_fail(BPCN_INVALID, "shard %zu cannot have %llu rows", k, (unsigned long long)rows[k]);
-        if (k % cells == cells - 1 && sum != first)
-            return bpcn_fail(BPCN_INVALID, "view %zu has %llu rows, but the first has %llu", k / cells,
-                             (unsigned long long)sum, (unsigned long long)first);
-    }
     return BPCN_OK;
 }
 
@@ -376,11 +372,11 @@ bpcn_status bpcn_memory_set_shards(bpcn_memory *memory, const uint64_t *rows, si
         if (c->index != NULL && c->rows[k] != rows[k])
             index_note_missing(c->index, k);
         c->rows[k] = rows[k];
-        c->begun[k] = c->views.count > 0 ? 0 : before;
+        c->begun[k] = before;
         before += rows[k] > 0 ? rows[k] : 1; /* no two are of one age */
     }
     c->writes = 0;
-    for (size_t k = 0; k < (c->views.count > 0 ? table_views_cells(&c->views) : shards); k++)
+    for (size_t k = 0; k < shards; k++)
         c->writes += rows[k];
     return BPCN_OK;
 }

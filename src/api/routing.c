@@ -12,12 +12,6 @@
 #include <string.h>
 
 
-static struct table_view_row view_row_of(const struct transaction *transaction, const void *x,
-                                         const unsigned char *known)
-{
-    return (struct table_view_row){x, real_size(transaction->memory->contents.shard[0]), known};
-}
-
 /* To this shard. */
 static bpcn_status route_row(struct transaction *transaction, const void *x, const unsigned char *known, size_t shard,
                              int begin, struct change *change, bpcn_write_row *row)
@@ -27,60 +21,6 @@ static bpcn_status route_row(struct transaction *transaction, const void *x, con
         writer ? transaction->writers.core->find_write(writer, x, known, NULL, change, row) : BPCN_NO_MEMORY;
     row->shard = change->shard = shard;
     change->begin = begin;
-    return status;
-}
-
-/* ---- views: the changes of one shard in each, joined into one */
-
-static int join_begin(const struct contents *contents, struct routed *routed)
-{
-    const struct model *model = contents->shard[0];
-    size_t networks = contents->views.count * model->options.particles;
-    routed->codes = alloc_zeroed(networks * model->code_dim + 1, real_size(model));
-    routed->log_weights = alloc_zeroed(networks, sizeof *routed->log_weights);
-    return routed->codes != NULL && routed->log_weights != NULL ? 0 : -1;
-}
-
-static void join_view(const struct contents *contents, const struct change *one, size_t view, struct routed *routed)
-{
-    const struct model *model = contents->shard[0];
-    size_t particles = model->options.particles, bytes = particles * model->code_dim * real_size(model);
-    memcpy((unsigned char *)routed->codes + view * bytes, one->codes, bytes);
-    if (one->log_weights != NULL)
-        memcpy(routed->log_weights + view * particles, one->log_weights, particles * sizeof *one->log_weights);
-    routed->change = *one;
-    routed->change.shard = 0;
-    routed->change.codes = routed->codes;
-    routed->change.log_weights = one->log_weights != NULL ? routed->log_weights : NULL;
-}
-
-/* The report is of the first view, the energy the mean, and the evaluations are of all. The surprise is what
-   bpcn_memory_score would have said before. */
-static bpcn_status find_views(struct transaction *transaction, const void *x, const unsigned char *known,
-                              struct routed *routed, bpcn_write_row *row)
-{
-    const struct contents *contents = &transaction->memory->contents;
-    struct table_view_row where = view_row_of(transaction, x, known);
-    bpcn_status status = join_begin(contents, routed) == 0 ? BPCN_OK : BPCN_NO_MEMORY;
-    for (size_t v = 0; status == BPCN_OK && v < contents->views.count; v++) {
-        struct change change;
-        bpcn_write_row one;
-        status = route_row(transaction, x, known, table_views_shard(&contents->views, v, &where), 0, &change, &one);
-        if (status != BPCN_OK)
-            break;
-        join_view(contents, &change, v, routed);
-        double log_share = table_views_log_share(&contents->views, contents->rows[change.shard], contents->writes);
-        routed->surprise += (one.energy - log_share) / (double)contents->views.count;
-        if (v == 0) {
-            *row = one;
-            row->familiarity = 0; /* see average_answers */
-            row->verdict = BPCN_CANNOT_TELL;
-            continue;
-        }
-        row->energy += (one.energy - row->energy) / (double)(v + 1);
-        row->evaluations += one.evaluations;
-        row->converged &= one.converged;
-    }
     return status;
 }
 
@@ -103,11 +43,9 @@ bpcn_status routing_write(struct transaction *transaction, const void *x, const 
     const struct contents *contents = &transaction->memory->contents;
     size_t shard;
     int begin;
-    *routed = (struct routed){.codes = NULL};
+    *routed = (struct routed){.surprise = 0};
     bpcn_status status = BPCN_OK;
-    if (contents->views.count > 0)
-        status = find_views(transaction, x, known, routed, row);
-    else if ((status = contents_next(contents, &shard, &begin)) == BPCN_OK)
+    if ((status = contents_next(contents, &shard, &begin)) == BPCN_OK)
         status = route_row(transaction, x, known, shard, begin, &routed->change, row);
     if (status != BPCN_OK)
         return status;
@@ -118,9 +56,7 @@ bpcn_status routing_write(struct transaction *transaction, const void *x, const 
         status = table_surprise(transaction->memory, &routed->change, &row->energy);
     if (status != BPCN_OK)
         return status;
-    if (contents->views.count == 0)
-        status =
-            routing_surprise(transaction->memory, transaction->team, &routed->change, row->energy, &routed->surprise);
+    status = routing_surprise(transaction->memory, transaction->team, &routed->change, row->energy, &routed->surprise);
     routed->change.surprise = &routed->surprise;
     row->typicality =
         novelty_history_typicality(&contents->surprises, routed->surprise, contents_met(contents, &routed->change));
@@ -135,24 +71,17 @@ void routing_name(const struct transaction *transaction, const char *name, struc
     routed->change.name = routed->name;
 }
 
-void routed_free(struct routed *routed)
-{
-    free(routed->codes);
-    free(routed->log_weights);
-}
-
 struct shard *routing_shards(const bpcn_memory *m, struct team *team, struct shards *many)
 {
     struct shard *shard = alloc_zeroed(m->contents.count + 1, sizeof *shard); /* and one more */
     for (size_t k = 0; shard != NULL && k < m->contents.count; k++)
         shard[k] = shard_of(m, k);
-    *many = (struct shards){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL, NULL};
-    many->views = m->contents.views.count > 0 ? &m->contents.views : NULL;
+    *many = (struct shards){shard, m->contents.count, m->contents.rows, team, m->contents.count, NULL};
     many->index = m->contents.index;
     return shard;
 }
 
-/* Without views the spread of what is not known is the variance of the shard that answers. */
+/* The spread of what is not known is the variance of the shard that answers. */
 static void spread_variance(const struct read_request *request, size_t dim)
 {
     for (size_t j = 0; j < request->n * dim; j++)
@@ -164,13 +93,14 @@ bpcn_status routing_read(const bpcn_memory *m, struct team *team, struct read_re
 {
     struct shards many;
     struct shard *shard = routing_shards(m, team, &many);
-    bpcn_read_info *own = request->info == NULL ? alloc_zeroed(request->n, sizeof *own) : NULL;
+    int table = m->contents.options.kind == BPCN_TABLE;
+    bpcn_read_info *own = request->info == NULL && !table ? alloc_zeroed(request->n, sizeof *own) : NULL;
     request->info = request->info != NULL ? request->info : own;
-    bpcn_status status = shard && request->info ? BPCN_OK : BPCN_NO_MEMORY;
+    bpcn_status status = shard && (request->info || table) ? BPCN_OK : BPCN_NO_MEMORY;
     if (status == BPCN_OK)
         status =
             many.count == 1 ? shard_ops_for(shard->model)->read(shard, team, request) : shards_read(&many, request);
-    if (status == BPCN_OK && request->spread != NULL && many.views == NULL)
+    if (status == BPCN_OK && request->spread != NULL && !table)
         spread_variance(request, m->contents.options.dim);
     free(shard);
     free(own);
@@ -183,9 +113,7 @@ bpcn_status routing_read_and_next(const bpcn_memory *m, struct team *team, struc
     struct shards many;
     size_t next;
     int begin;
-    if (c->views.count > 0)
-        request->options.shards = 1; /* a row is in one shard of each */
-    if (c->views.count > 0 || contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
+    if (contents_find_next(c, &next, &begin) != 0 || (c->count == 1 && !begin))
         return routing_read(m, team, request);
     struct shard *shard = routing_shards(m, team, &many), empty = {NULL, NULL};
     uint64_t *rows = alloc_zeroed(c->count + 1, sizeof *rows);
@@ -231,7 +159,7 @@ int routing_wants_surprise(const struct contents *c)
 {
     if (c->options.kind == BPCN_TABLE)
         return c->options.surprises > 0 && (c->writes < TABLE_EACH || c->writes % TABLE_SOME == 0);
-    uint64_t every = c->count == 1 || c->views.count > 0
+    uint64_t every = c->count == 1
                          ? 1
                          : 5 + 2 * (c->count / 8); /* odd: it meets shards at any number of rows */
     return c->options.surprises > 0 && c->writes % every == 0;
@@ -287,8 +215,7 @@ bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_
         return status;
     const struct contents *c = &memory->contents;
     struct change next = {.kind = CHANGE_WRITE};
-    if (c->views.count == 0)
-        (void)contents_find_next(c, &next.shard, &next.begin); /* a full memory is compared as it is */
+    (void)contents_find_next(c, &next.shard, &next.begin); /* a full memory is compared as it is */
     double before = contents_met(c, &next);
     for (size_t i = 0; i < n; i++)
         typicality[i] = novelty_history_typicality(&c->surprises, -log_density[i], before);

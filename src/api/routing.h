@@ -9,8 +9,6 @@
 struct routed {
     struct change change; /* what it points to is the transaction's, until the next row is routed, or here */
     double surprise;      /* of the row, where it is asked for */
-    void *codes;          /* of all views together, or NULL */
-    double *log_weights;
     char name[NAME_ROOM]; /* of the row */
 };
 
@@ -21,7 +19,6 @@ bpcn_status routing_write(struct transaction *transaction, const void *x, const 
 /* The row is to have this name, where names are kept. */
 void routing_name(const struct transaction *transaction, const char *name, struct routed *routed);
 
-void routed_free(struct routed *routed); /* in any case */
 
 /* The shards of a memory as reads want them, and room for one more. NULL: out of memory; to be freed. */
 struct shard *routing_shards(const bpcn_memory *memory, struct team *team, struct shards *many);

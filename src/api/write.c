@@ -63,7 +63,6 @@ static bpcn_status write_each(struct transaction *transaction, const struct rows
             report_codes(model, &routed.change, info->codes + i * entries);
         if (status == BPCN_OK)
             status = transaction_apply(transaction, &routed.change);
-        routed_free(&routed);
         if (status == BPCN_OK) {
             info->written++;
             info->evaluations += row.evaluations;

@@ -61,8 +61,6 @@
 #define contents_next bpcn_internal_contents_next
 #define contents_open bpcn_internal_contents_open
 #define contents_options_bytes bpcn_internal_contents_options_bytes
-#define contents_part bpcn_internal_contents_part
-#define contents_parts bpcn_internal_contents_parts
 #define contents_shard_options bpcn_internal_contents_shard_options
 #define crc32c bpcn_internal_crc32c
 #define crc32c_flipped bpcn_internal_crc32c_flipped
@@ -92,6 +90,7 @@
 #define forest_check bpcn_internal_forest_check
 #define forest_create bpcn_internal_forest_create
 #define forest_depth bpcn_internal_forest_depth
+#define forest_drop_cache bpcn_internal_forest_drop_cache
 #define forest_entry_most bpcn_internal_forest_entry_most
 #define forest_entry_sound bpcn_internal_forest_entry_sound
 #define forest_fade bpcn_internal_forest_fade
@@ -107,6 +106,7 @@
 #define forest_rows bpcn_internal_forest_rows
 #define forest_sample bpcn_internal_forest_sample
 #define forest_state bpcn_internal_forest_state
+#define forest_trials bpcn_internal_forest_trials
 #define forest_variance bpcn_internal_forest_variance
 #define forest_weigh bpcn_internal_forest_weigh
 #define forest_words bpcn_internal_forest_words
@@ -253,7 +253,6 @@
 #define read_options_check bpcn_internal_read_options_check
 #define record_decode bpcn_internal_record_decode
 #define record_encode bpcn_internal_record_encode
-#define routed_free bpcn_internal_routed_free
 #define routing_density_options bpcn_internal_routing_density_options
 #define routing_name bpcn_internal_routing_name
 #define routing_read bpcn_internal_routing_read
@@ -327,11 +326,6 @@
 #define store_sync bpcn_internal_store_sync
 #define table_allocate bpcn_internal_table_allocate
 #define table_ops bpcn_internal_table_ops
-#define table_views_create bpcn_internal_table_views_create
-#define table_views_free bpcn_internal_table_views_free
-#define table_views_log_share bpcn_internal_table_views_log_share
-#define table_views_pick bpcn_internal_table_views_pick
-#define table_views_shard bpcn_internal_table_views_shard
 #define table_words bpcn_internal_table_words
 #define threads_borrow bpcn_internal_threads_borrow
 #define threads_check bpcn_internal_threads_check

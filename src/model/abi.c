@@ -22,7 +22,7 @@ const struct abi abi_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lost_n
                                      sizeof(bpcn_recovery)};
 
 /* Padding at the end would be taken for a field by a later library that has one there. */
-_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, deletable) + sizeof(size_t), "padding at the end");
+_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, column) + sizeof(const size_t *), "padding at the end");
 _Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, trace_room) + sizeof(size_t),
                "padding at the end");
 _Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, names) + sizeof(const char *const *),

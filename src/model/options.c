@@ -122,21 +122,6 @@ static bpcn_status check_choices(const bpcn_options *o)
     return BPCN_OK;
 }
 
-static bpcn_status check_views(const bpcn_options *o)
-{
-    if (o->views == 0)
-        return BPCN_OK;
-    if (o->views > BPCN_MAX_VIEWS)
-        return bpcn_fail(BPCN_INVALID, "views is %zu, but must be 0 to %d", o->views, BPCN_MAX_VIEWS);
-    size_t cells = o->shards / o->views;
-    if (o->shards % o->views != 0 || cells < 2 || cells > 256 || (cells & (cells - 1)) != 0)
-        return bpcn_fail(BPCN_INVALID, "shards is %zu, but with %zu views must be that times 2, 4, 8, .. or 256", o->shards,
-                    o->views);
-    if (o->when_full != BPCN_BLUR || o->first_shard != 0 || o->shard_step != 1)
-        return bpcn_fail(BPCN_INVALID, "a memory with views blurs when full, and cannot be a part of another");
-    return BPCN_OK;
-}
-
 /* A table has its own shape, whatever the defaults for networks say. */
 static bpcn_status check_table(bpcn_options *o)
 {
@@ -146,9 +131,9 @@ static bpcn_status check_table(bpcn_options *o)
         return BPCN_OK;
     if (o->dim > BPCN_MAX_COLUMNS)
         return bpcn_fail(BPCN_INVALID, "dim is %zu, but a table has at most %d columns", o->dim, BPCN_MAX_COLUMNS);
-    if (o->shards != 1 || o->particles != 1 || o->views != 0 || o->first_shard != 0 || o->shard_step > 1 ||
+    if (o->shards != 1 || o->particles != 1 || o->first_shard != 0 || o->shard_step > 1 ||
         o->when_full != BPCN_BLUR)
-        return bpcn_fail(BPCN_INVALID, "a table's memory has no shards, particles or views, and is never full");
+        return bpcn_fail(BPCN_INVALID, "a table's memory has no shards and no particles, and is never full");
     if (o->scale == BPCN_SCALE_AUTO)
         o->scale = BPCN_SCALE_AUTO_EACH;
     o->layers = 0;
@@ -195,7 +180,7 @@ bpcn_status options_check(const bpcn_options *given, bpcn_options *o)
         status = check_sigma("sigma_data", o->sigma_data);
     if (status == BPCN_OK)
         status = check_choices(o);
-    return status == BPCN_OK ? check_views(o) : status;
+    return status;
 }
 
 bpcn_status read_options_check(bpcn_minimizer minimizer, const bpcn_read_options *given, bpcn_read_options *o)

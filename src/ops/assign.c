@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shards that one row is read in, unless options.shards says otherwise; and of each view. */
-enum { SHORTLIST_READS = 4, VIEW_READS = 16 };
+/* Shards that one row is read in, unless options.shards says otherwise. */
+enum { SHORTLIST_READS = 4 };
 /* Rows that know different entries are solved accurately in one shard out of so many, but in so many at least. */
 enum { ACCURATE_ONE_IN = 16, ACCURATE_AT_LEAST = 8 };
 /* Rows that know the same entries from which on a factor of their own pays in every shard that they are compared in. */
@@ -243,28 +243,6 @@ static bpcn_status assign_by_residuals(const struct shards *m, const struct read
     return status;
 }
 
-/* ---- table views */
-
-/* Row i is read in the likeliest cells of every view. */
-static bpcn_status assign_by_views(const struct shards *m, const struct read_request *request, size_t most,
-                                   struct assignments *out)
-{
-    const struct table_views *views = m->views;
-    size_t cells = table_views_cells(views), size = real_size(m->shard[0].model);
-    unsigned char picked[TABLE_VIEW_CELLS];
-    int failed = 0;
-    for (size_t i = 0; i < request->n; i++)
-        for (size_t v = 0; v < views->count; v++) {
-            const unsigned char *known = request->known ? request->known + i * views->dim : NULL;
-            struct table_view_row row = {(const unsigned char *)request->query + i * views->dim * size, size, known};
-            table_views_pick(views, v, &row, m->rows + v * cells, most, picked);
-            for (size_t c = 0; c < cells; c++)
-                if (picked[c])
-                    failed |= assignments_add(out, v * cells + c, i, 1) != 0;
-        }
-    return failed ? BPCN_NO_MEMORY : BPCN_OK;
-}
-
 /* ---- the index */
 
 struct find_job {
@@ -469,9 +447,7 @@ bpcn_status assign_rows(const struct shards *m, const struct read_request *reque
     size_t wanted = request->options.shards, most = wanted > 0 ? wanted : SHORTLIST_READS;
     bpcn_status status = BPCN_OK;
     *out = (struct assignments){.list = NULL};
-    if (m->views != NULL) {
-        status = assign_by_views(m, request, wanted > 0 ? wanted : VIEW_READS, out);
-    } else if (wanted >= m->count) {
+    if (wanted >= m->count) {
         for (size_t i = 0; i < m->count * request->n; i++)
             if (assignments_add(out, i / request->n, i % request->n, 1) != 0)
                 return BPCN_NO_MEMORY;

@@ -1,6 +1,5 @@
 /*
- * Which shards read which rows. Of table views the likeliest cells do. Otherwise the index names the rows that a query
- * could be, and their shards read it; where those are too many, their residuals decide (shortlist.h). Without an index,
+ * Which shards read which rows. The index names the rows that a query could be, and their shards read it; where those are too many, their residuals decide (shortlist.h). Without an index,
  * and for densities of rows that were never written, the residuals of all shards decide.
  */
 #ifndef BPCN_ASSIGN_H

@@ -16,17 +16,16 @@ enum change_kind {
 
 struct change {
     enum change_kind kind;
-    size_t shard;               /* write, delete: the one that changes; 0 with table views, of which each has its own.
-                                   The other kinds change all shards */
+    size_t shard;               /* write, delete: the one that changes. The other kinds change all shards */
     int begin;                  /* write: the shard is empty and begins with this row */
     size_t rows;                /* write, delete: 1 */
     const void *x;              /* write, delete: real [rows x dim] */
     const float *first;         /* write: [dim], one of the first rows as the caller gave it, which is kept until the scale
                                    of the data is settled (scale.h); NULL: the scale is settled by this write */
     const unsigned char *known; /* [dim] of 0 and 1: a write of one row with holes, where x is 0; NULL: all is known */
-    const void *codes;          /* write, delete: real [views x particles x rows x code_dim]; no views count as one */
+    const void *codes;          /* write, delete: real [particles x rows x code_dim] */
     size_t numbers;             /* write, of a table: doubles in codes, which are then its row's entry (forest.h) */
-    const double *log_weights;  /* [views x particles]: after the write */
+    const double *log_weights;  /* [particles]: after the write */
     const double *surprise;     /* write: of its row, to be kept; NULL: none */
     const char *name;           /* write: of its row, in BPCN_MAX_NAME + 1 bytes, zeros after its end; NULL: none */
     const uint64_t *print;      /* write: [2] fingerprint of its row (held.h), by which it can be taken back; NULL: it

@@ -17,6 +17,7 @@ static const double mean_weight = 1, covariance_weight[FOREST_NUS] = {0.7, 6};
 static const double least_variance = 1e-6;
 enum { LEAST_SIDE = 4 }; /* rows on either side of a new plane */
 enum { MOST_BYTES = 8 << 20, MOST_TREES = 8, MOST_LEAVES = 64, MOST_KEPT = 1024 };
+enum { MOST_SLOTS = MOST_LEAVES * FOREST_SPLIT + MOST_KEPT + 1 };
 
 /* ---- layout */
 
@@ -62,6 +63,7 @@ static size_t forest_layout(struct forest *f, uint64_t *state)
     PLACE(f->sample, f->options.kept + 1);
     PLACE(f->products, (1 + own) * FOREST_PAIRS);
     PLACE(f->ratio, FOREST_RATIOS);
+    PLACE(f->group, d);
 #undef PLACE
     return at;
 }
@@ -88,7 +90,7 @@ struct forest_options forest_options_for(size_t dim, uint64_t seed)
 /* Nothing was learnt. */
 static void forest_clear(struct forest *f)
 {
-    memset(f->state, 0, f->words * 8);
+    memset(f->state, 0, (size_t)((uint64_t *)f->group - f->state) * 8); /* all but the columns, which come last */
     for (size_t v = 0; v < f->options.trees; v++) {
         struct forest_tree *t = &f->tree[v];
         *t->count = *t->leaves = 1;
@@ -140,16 +142,31 @@ struct forest *forest_create(const struct forest_options *options)
     }
     (void)forest_layout(f, f->state);
     forest_clear(f);
+    for (size_t j = 0; j < options->dim; j++) {
+        f->group[j] = j;
+        for (size_t i = 0; options->column != NULL && i < j && f->group[j] == j; i++)
+            f->group[j] = options->column[i] == options->column[j] ? i : j;
+    }
+    f->options.column = NULL;
     return f;
+}
+
+void forest_drop_cache(struct forest *f)
+{
+    for (size_t v = 0; f->tree != NULL && v < f->options.trees; v++)
+        for (size_t i = 0; f->tree[v].cache != NULL && i < f->nodes * FOREST_NUS; i++) {
+            free(f->tree[v].cache[i].block);
+            f->tree[v].cache[i] = (struct forest_cache){.block = NULL};
+        }
+    f->cached = 0;
 }
 
 void forest_free(struct forest *f)
 {
     if (f == NULL)
         return;
+    forest_drop_cache(f);
     for (size_t v = 0; f->tree != NULL && v < f->options.trees; v++) {
-        for (size_t i = 0; f->tree[v].cache != NULL && i < f->nodes * FOREST_NUS; i++)
-            free(f->tree[v].cache[i].block);
         free(f->tree[v].cache);
         free(f->tree[v].column);
     }
@@ -184,6 +201,12 @@ double forest_rows(const struct forest *f)
 uint64_t forest_writes(const struct forest *f)
 {
     return f->head->writes;
+}
+
+double forest_trials(const struct forest *f, double *error)
+{
+    *error = sqrt(f->head->trial_square / f->head->trial_weight);
+    return f->head->trials;
 }
 
 double forest_variance(const struct forest *f, size_t j)
@@ -267,13 +290,16 @@ const char *forest_check(const struct forest *f)
 {
     size_t own = f->options.dim <= FOREST_OWN_COLUMNS ? f->options.dim : 0;
     if (f->head->writes > UINT64_C(1) << 60 || f->head->free_slots > f->slots || f->head->sampled > f->options.kept ||
-        !(f->head->trials >= 0 && f->head->trials <= 1e18))
+        !(f->head->trials >= 0 && f->head->trials <= 1e18) || !finite_numbers(&f->head->trial_weight, 2))
         return "a count is more than can be";
     for (size_t v = 0; v < f->options.trees; v++) {
         const char *wrong = check_tree(f, &f->tree[v]);
         if (wrong != NULL)
             return wrong;
     }
+    for (size_t j = 0; j < f->options.dim; j++)
+        if (f->group[j] > j || f->group[f->group[j]] != f->group[j])
+            return "a column cannot be";
     for (size_t i = 0; i < f->slots; i++)
         if (!(f->row_weight[i] >= 0 && f->row_weight[i] <= 1))
             return "a row's weight cannot be";
@@ -284,9 +310,9 @@ const char *forest_check(const struct forest *f)
         if (f->sample[i] >= f->slots)
             return "the sample names a row that is not there";
     /* Each slot is used as often as it is named, and free if it is not. */
-    uint64_t *uses = alloc_zeroed(f->slots, sizeof *uses);
-    if (uses == NULL)
-        return "memory is short";
+    uint16_t uses[MOST_SLOTS] = {0};
+    if (f->slots > MOST_SLOTS)
+        return "it has too many rows";
     for (size_t i = 0; i < f->head->sampled; i++)
         uses[f->sample[i]]++;
     for (size_t v = 0; v < f->options.trees; v++)
@@ -300,7 +326,6 @@ const char *forest_check(const struct forest *f)
     }
     for (size_t i = 0; i < f->head->free_slots; i++)
         wrong += uses[f->free_slot[i]]++ != 0;
-    free(uses);
     if (wrong > 0 || unused != f->head->free_slots)
         return "rows are counted wrong";
     if (!finite_numbers(f->row, f->slots * f->options.dim) || !finite_numbers(f->row_weight, f->slots) ||
@@ -548,10 +573,12 @@ static void learn_trial(struct forest *f, const double *cells, size_t count)
 {
     double weight = (double)f->head->writes + 1;
     for (size_t c = 0; c < count; c++) {
-        const double *cell = cells + c * FOREST_CELL, *error = cell + 2;
+        const double *cell = cells + c * FOREST_CELL, *error = cell + 3;
         double *of_column =
             f->options.dim <= FOREST_OWN_COLUMNS ? f->products + (1 + (size_t)cell[0]) * FOREST_PAIRS : NULL;
         f->ratio[f->head->ratios++ % FOREST_RATIOS] = cell[1];
+        f->head->trial_weight += weight;
+        f->head->trial_square += weight * cell[2] * cell[2];
         for (size_t i = 0, e = 0; i < FOREST_CANDIDATES; i++)
             for (size_t j = 0; j <= i; j++, e++) {
                 f->products[e] += weight * error[i] * error[j];
@@ -647,7 +674,9 @@ int forest_holds(const struct forest *f, const double *x)
 {
     size_t d = f->options.dim;
     double weight = weight_of(f, x), *work = alloc_zeroed(d + gaussian_work(f->block), sizeof *work);
-    int held = weight > 0 && work != NULL;
+    if (work == NULL)
+        return -1;
+    int held = weight > 0;
     for (size_t v = 0; held && v < f->options.trees; v++) {
         const struct forest_tree *t = &f->tree[v];
         forest_order(f, t, x, work);

@@ -25,7 +25,8 @@ enum {
     FOREST_NUS = 2,     /* weights of a parent's covariance */
     FOREST_NEAREST = 2, /* numbers of nearest rows */
     FOREST_CANDIDATES = FOREST_DEPTHS * FOREST_NUS + FOREST_NEAREST,
-    FOREST_CELL = 2 + FOREST_CANDIDATES /* numbers of a hidden cell: column, |error| / spread, error of each candidate */
+    FOREST_CELL = 3 + FOREST_CANDIDATES /* numbers of a hidden cell: column, |error| / spread, error, and that of each
+                                           candidate, in the column's deviations */
 };
 
 struct forest_options {
@@ -34,6 +35,7 @@ struct forest_options {
     size_t leaves; /* of a tree, at most */
     size_t kept;   /* rows in the sample, at most */
     uint64_t seed;
+    const size_t *column; /* when it is made: [dim] the number of each entry's column, or NULL: every entry is one */
 };
 
 /* As many trees, leaves and rows as suit this many columns: below about 10 MB in all. */
@@ -46,6 +48,7 @@ void forest_free(struct forest *forest);
 size_t forest_words(const struct forest_options *options);
 size_t forest_bytes(const struct forest *forest);       /* of the state */
 size_t forest_cache_bytes(const struct forest *forest); /* of what is made of it for reading */
+void forest_drop_cache(struct forest *forest);
 
 /* The state itself [forest_words]. It may be filled as long as the forest is new; whoever fills it calls forest_check
    before anything else, which says what is wrong with it, NULL when nothing is. */
@@ -54,6 +57,10 @@ const char *forest_check(const struct forest *forest);
 
 double forest_rows(const struct forest *forest);     /* sum of the rows' weights */
 uint64_t forest_writes(const struct forest *forest); /* rows ever learnt */
+
+/* Cells that were hidden from rows about to be learnt, and the root mean square of what the answers were off by, in the
+   columns' deviations; later cells weigh more. NAN: none. */
+double forest_trials(const struct forest *forest, double *error);
 
 /* ---- learning: a row is looked at first, which leaves the state alone, and learnt then */
 
@@ -70,7 +77,7 @@ int forest_entry_sound(size_t dim, const unsigned char *known, const double *ent
 void forest_learn(struct forest *forest, const double *x, const unsigned char *known, const double *entry);
 
 /* Whether a whole row can be taken back, and taking it back. Where the row's leaves still keep their rows, this is
-   exact; else any row is held that leaves their scatter positive semidefinite. */
+   exact; else any row is held that leaves their scatter positive semidefinite. -1: out of memory. */
 int forest_holds(const struct forest *forest, const double *x);
 void forest_remove(struct forest *forest, const double *x);
 

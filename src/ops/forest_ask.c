@@ -17,9 +17,12 @@ static const double unlikely_side = -3.5; /* log chance of a node, given the sid
    (mean AUC of odd rows .907, all rows in one Gaussian .869). */
 enum { DENSITY_NU = 0, DENSITY_DEPTH = FOREST_DEPTHS - 1 };
 enum { NEAR_FEW = 5, NEAR_MANY = 15 };
+static const double near_tie = 1e-6; /* squared deviations within which the earlier row of the sample is the nearer: far
+                                        above the rounding of a row's entries to float */
 static const double ridge = 0.05;    /* of mean square errors, in solving for weights: evens out like candidates */
 static const double column_cells = 200; /* hidden cells of a column whose own errors count as much as those of all */
 static const double error_most = 8;  /* deviations */
+enum { EXACT_UP_TO = 256 }; /* rows: nodes of as many are remade after each */
 enum { TRIALS_FROM = 8, TRIALS_ALL = 1024, TRIALS_MANY = 8192, WEIGH_STEPS = 400 };
 static const double trial_hides = 0.3;
 enum { COVERED_FROM = 20 }; /* cells: fewer say nothing of how wide spreads are */
@@ -248,7 +251,7 @@ static void ask_nearest(struct asker *a, double *mean, double *variance)
     for (size_t i = 0; i < f->head->sampled; i++) {
         size_t slot = (size_t)f->sample[i];
         const double *x = f->row + slot * d;
-        double sum = 0, both = 0, limit = found == NEAR_MANY ? far[NEAR_MANY - 1] * 1.0000001 : INFINITY;
+        double sum = 0, both = 0, limit = found == NEAR_MANY ? far[NEAR_MANY - 1] - near_tie : INFINITY;
         for (size_t j = 0; j < d; j++) {
             if (!a->shown[j])
                 continue;
@@ -260,7 +263,7 @@ static void ask_nearest(struct asker *a, double *mean, double *variance)
         if (!(sum < limit))
             continue;
         size_t at = found < NEAR_MANY ? found++ : NEAR_MANY - 1;
-        for (; at > 0 && far[at - 1] > sum; at--) {
+        for (; at > 0 && far[at - 1] > sum + near_tie; at--) {
             far[at] = far[at - 1];
             near[at] = near[at - 1];
         }
@@ -555,12 +558,15 @@ static void ask_part(void *context, size_t part, size_t parts)
     if (first == last)
         return;
     int failed = asker_create(&a, job->f, 0, job->query->spread != NULL);
+    if (failed) {
+        atomic_store(&job->failed, 1);
+        return;
+    }
     for (size_t i = first; !failed && i < last; i++)
         failed = ask_row(&a, job, i);
     if (failed)
         atomic_store(&job->failed, 1);
-    else
-        asker_free(&a);
+    asker_free(&a);
 }
 
 int forest_ask(struct forest *f, struct team *team, const struct forest_query *query)
@@ -592,20 +598,17 @@ static int is_on_trial(const struct forest *f)
 static long try_row(struct asker *a, const double *x, const unsigned char *known, double *cells)
 {
     struct forest *f = a->f;
-    size_t d = f->options.dim, total = 0, hidden = 0;
+    size_t d = f->options.dim;
     unsigned char every[FOREST_CANDIDATES];
     uint64_t stream = random_stream(STREAM_VIEW, UINT64_MAX, 1 + f->head->writes);
     memset(every, 1, sizeof every);
     asker_row(a, x, known);
-    total = a->known;
-    for (size_t j = 0; j < d; j++)
-        if (a->shown[j] && hidden + 1 < total && random_uniform(f->options.seed, stream, j) < trial_hides) {
-            a->shown[j] = 0;
-            hidden++;
-        }
-    if (hidden == 0)
-        return 0;
+    size_t total = a->known;
+    for (size_t j = 0; j < d; j++) /* whole columns */
+        a->shown[j] &= random_uniform(f->options.seed, stream, f->group[j]) >= trial_hides;
     asker_row(a, x, a->shown);
+    if (a->known == 0 || a->known == total)
+        return 0;
     if (ask_candidates(a, every) != 0)
         return -1;
     long count = 0;
@@ -617,8 +620,9 @@ static long try_row(struct asker *a, const double *x, const unsigned char *known
         blend_candidates(a, g, &mean, &variance);
         cell[0] = (double)j;
         cell[1] = fmin(fabs(x[j] - mean) / sqrt(variance), 1e6);
+        cell[2] = fmax(-error_most, fmin(error_most, (mean - x[j]) / scale));
         for (size_t c = 0; c < FOREST_CANDIDATES; c++)
-            cell[2 + c] = fmax(-error_most, fmin(error_most, (a->mean[c * d + g] - x[j]) / scale));
+            cell[3 + c] = fmax(-error_most, fmin(error_most, (a->mean[c * d + g] - x[j]) / scale));
         count++;
     }
     return count;
@@ -690,8 +694,9 @@ int forest_find(struct forest *f, const double *x, const unsigned char *known, d
     *numbers = 2;
     if (gaps == 0 && !trial)
         return 0;
-    /* Nodes may lag behind by a thirty-second of the rows: what is found is part of the change. */
-    if (asker_create(&a, f, f->head->writes / 32, 1) != 0)
+    /* Of many rows, nodes may lag behind by a thirty-second: what is found is part of the change. */
+    uint64_t writes = f->head->writes;
+    if (asker_create(&a, f, writes < EXACT_UP_TO ? 0 : writes / 32, 1) != 0)
         return -1;
     forest_weigh(f);
     int status = 0;

@@ -30,7 +30,7 @@ struct forest_node {
 struct forest_head {
     uint64_t writes, fades, free_slots, sampled, ratios;
     double trials; /* cells that were hidden */
-    uint64_t reserved[2];
+    double trial_weight, trial_square; /* sums over them: of their weights, and of weight times squared error */
 };
 
 struct forest_tree {
@@ -64,6 +64,7 @@ struct forest {
     /* trials */
     double *products; /* [1 + own columns][FOREST_PAIRS] sums of products of errors: of all columns, of each */
     double *ratio;    /* [FOREST_RATIOS] |error| / spread of the latest cells */
+    uint64_t *group;  /* [dim] the first entry of each entry's column */
     /* not part of the state */
     double *scratch; /* [3 dim + packed] */
     pthread_mutex_t lock;

@@ -74,7 +74,7 @@ int index_serves(const bpcn_options *o)
 {
     size_t width = o->layers > 0 ? o->hidden[0] : 1;
     uint64_t items = (uint64_t)o->shards * o->shard_rows;
-    return o->shards > 1 && o->views == 0 && o->dim >= LEAST_DIM && o->shard_rows / MOST_ROWS <= width &&
+    return o->shards > 1 && o->dim >= LEAST_DIM && o->shard_rows / MOST_ROWS <= width &&
            items >= GROUP && items <= UINT32_MAX;
 }
 

@@ -29,7 +29,7 @@ struct index;
 struct index *index_create(size_t dim, size_t shards, size_t shard_rows);
 void index_free(struct index *index);
 
-/* Whether a memory of these options has an index: one of several shards, without table views, whose rows have entries
+/* Whether a memory of these options has an index: one of several shards whose rows have entries
    enough to tell them apart. */
 int index_serves(const bpcn_options *options);
 

@@ -1,6 +1,6 @@
 /*
- * A memory of several shards. A read first finds the shards that could have a row, by a shortlist or by table views,
- * then reads the row in those, and takes the likeliest answer, or with table views the mean of all.
+ * A memory of several shards. A read first finds the shards that could have a row, then reads the
+ * row in those, and takes the likeliest answer.
  */
 #include "shards.h"
 
@@ -12,9 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Rows per batch with views, where every row is read in many shards. */
-enum { VIEW_BATCH = 256 };
 
 /* The rows that one shard reads, and what it answers. */
 struct shard_task {
@@ -59,7 +56,7 @@ static int task_create(struct shards_job *r, const struct assignment *assigned, 
     const struct read_request *request = r->request;
     size_t dim = r->shards->shard[0].model->width[0];
     struct shard_task *a = &r->task[r->tasks++];
-    int traces = request->options.trace != NULL && r->shards->views == NULL;
+    int traces = request->options.trace != NULL;
     *a = (struct shard_task){.k = assigned->shard, .count = count};
     a->row = alloc_zeroed(count, sizeof *a->row);
     a->query = alloc_zeroed(count, r->row_bytes);
@@ -192,126 +189,6 @@ static bpcn_status shards_choose(const struct shards_job *r)
     return status;
 }
 
-/* ---- table views: the mean of all answers */
-
-/* log of the term of shard s in the density of its view, to which `all` rows were written. */
-static double view_log_part(const struct shards_job *r, const struct shard_task *s, size_t at, uint64_t all)
-{
-    return table_views_log_share(r->shards->views, r->shards->rows[s->k], all) + s->info[at].log_density;
-}
-
-/* Sums over the shards that were read, each weighed by its part of its view's density. */
-struct average {
-    double *top, *total;   /* [n]: of one view, the greatest log density of a shard, and the sum in units of it */
-    double *density;       /* [n]: mean over views of the log density */
-    double *mean, *square; /* [n x dim], or NULL where no answer is wanted */
-};
-
-static void average_free(struct average *a)
-{
-    free(a->top);
-    free(a->mean);
-}
-
-static int average_create(struct average *a, const struct shards_job *r)
-{
-    size_t n = r->request->n, entries = r->request->answers ? n * r->shards->views->dim : 0;
-    *a = (struct average){.top = alloc_zeroed(n, 3 * sizeof *a->top)};
-    if (entries > 0)
-        a->mean = alloc_zeroed(entries, 2 * sizeof *a->mean);
-    if (a->top == NULL || (entries > 0 && a->mean == NULL))
-        return -1;
-    a->total = a->top + n;
-    a->density = a->top + 2 * n;
-    a->square = entries > 0 ? a->mean + entries : NULL;
-    return 0;
-}
-
-/* Adds the answer of a shard to one row, with this weight. */
-static void average_add_answer(const struct shards_job *r, struct average *a, const struct shard_task *from, size_t at, double weight)
-{
-    size_t dim = r->shards->views->dim, i = from->row[at];
-    const float *narrow = (const float *)from->out + at * dim;
-    const double *wide = (const double *)from->out + at * dim;
-    for (size_t j = 0; j < dim; j++) {
-        double x = r->row_bytes == dim * sizeof *narrow ? (double)narrow[j] : wide[j];
-        a->mean[i * dim + j] += weight * x;
-        a->square[i * dim + j] += weight * (x * x + from->info[at].variance);
-    }
-}
-
-/* The tasks from `first` to before `last` are those of one view. */
-static void average_add_view(const struct shards_job *r, struct average *a, const struct shard_task *first, const struct shard_task *last)
-{
-    size_t n = r->request->n, cells = table_views_cells(r->shards->views);
-    double each = 1 / (double)r->shards->views->count;
-    uint64_t all = 0;
-    for (size_t c = 0, base = first->k / cells * cells; c < cells; c++)
-        all += r->shards->rows[base + c];
-    for (size_t i = 0; i < n; i++) {
-        a->top[i] = -INFINITY;
-        a->total[i] = 0;
-    }
-    for (const struct shard_task *s = first; s < last; s++)
-        for (size_t at = 0; at < s->count; at++)
-            a->top[s->row[at]] = fmax(a->top[s->row[at]], view_log_part(r, s, at, all));
-    for (const struct shard_task *s = first; s < last; s++)
-        for (size_t at = 0; at < s->count; at++)
-            a->total[s->row[at]] += exp(view_log_part(r, s, at, all) - a->top[s->row[at]]);
-    for (size_t i = 0; i < n; i++)
-        a->density[i] += each * (a->top[i] + log(a->total[i]));
-    for (const struct shard_task *s = first; a->mean != NULL && s < last; s++)
-        for (size_t at = 0; at < s->count; at++) {
-            size_t i = s->row[at];
-            average_add_answer(r, a, s, at, each * exp(view_log_part(r, s, at, all) - a->top[i]) / a->total[i]);
-        }
-}
-
-/* The answers, and their spread: the differences between shards and views, and the variance of each. */
-static void average_store(const struct shards_job *r, const struct average *a)
-{
-    const struct read_request *request = r->request;
-    size_t entries = request->n * r->shards->views->dim;
-    for (size_t j = 0; j < entries; j++) {
-        int known = request->known != NULL && request->known[j];
-        if (r->row_bytes == r->shards->views->dim * sizeof(float))
-            ((float *)request->answers)[j] = (float)a->mean[j];
-        else
-            ((double *)request->answers)[j] = a->mean[j];
-        if (request->spread != NULL)
-            request->spread[j] = known ? 0 : (float)sqrt(fmax(0, a->square[j] - a->mean[j] * a->mean[j]));
-    }
-}
-
-static bpcn_status shards_average(const struct shards_job *r)
-{
-    struct average a;
-    size_t n = r->request->n, cells = table_views_cells(r->shards->views), last;
-    size_t *place = alloc_zeroed(n, sizeof *place);
-    double *density = alloc_zeroed(n, sizeof *density);
-    const struct shard_task **winner = alloc_zeroed(n, sizeof *winner);
-    bpcn_status status = average_create(&a, r) == 0 && place && density && winner ? BPCN_OK : BPCN_NO_MEMORY;
-    if (status == BPCN_OK)
-        choose_winners(r, winner, place, density);
-    for (size_t first = 0; status == BPCN_OK && first < r->tasks; first = last) {
-        for (last = first; last < r->tasks && r->task[last].k / cells == r->task[first].k / cells; last++)
-            ;
-        average_add_view(r, &a, r->task + first, r->task + last);
-    }
-    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
-        r->request->info[i].log_density = a.density[i];
-        r->request->info[i].familiarity = 0; /* a mean over rows alike does not tell which of them were written */
-        r->request->info[i].verdict = BPCN_CANNOT_TELL;
-    }
-    if (status == BPCN_OK && a.mean != NULL)
-        average_store(r, &a);
-    average_free(&a);
-    free(place);
-    free(density);
-    free(winner);
-    return status;
-}
-
 /* ---- the read */
 
 static bpcn_status tasks_create(struct shards_job *r)
@@ -332,7 +209,7 @@ static bpcn_status tasks_create(struct shards_job *r)
     return BPCN_OK;
 }
 
-static bpcn_status shards_read_batch(const struct shards *m, const struct read_request *request)
+bpcn_status shards_read(const struct shards *m, const struct read_request *request)
 {
     const struct model *model = m->shard[0].model;
     size_t size = real_size(model);
@@ -344,30 +221,8 @@ static bpcn_status shards_read_batch(const struct shards *m, const struct read_r
     if (status == BPCN_OK)
         status = tasks_read(&r);
     if (status == BPCN_OK)
-        status = m->views != NULL && request->codes == NULL ? shards_average(&r) : shards_choose(&r);
+        status = shards_choose(&r);
     shards_job_free(&r);
-    return status;
-}
-
-bpcn_status shards_read(const struct shards *m, const struct read_request *request)
-{
-    const struct model *model = m->shard[0].model;
-    size_t dim = model->width[0], size = real_size(model);
-    size_t most = m->views != NULL ? VIEW_BATCH : request->n;
-    bpcn_status status = BPCN_OK;
-    for (size_t first = 0; status == BPCN_OK && first < request->n; first += most) {
-        struct read_request part = *request;
-        part.n = request->n - first < most ? request->n - first : most;
-        part.query = (const unsigned char *)request->query + first * dim * size;
-        part.known = request->known ? request->known + first * dim : NULL;
-        part.answers = request->answers ? (unsigned char *)request->answers + first * dim * size : NULL;
-        part.codes = request->codes ? (unsigned char *)request->codes + first * model->code_dim * size : NULL;
-        if (part.options.trace != NULL)
-            part.options.trace += first * part.options.trace_room;
-        part.spread = request->spread ? request->spread + first * dim : NULL;
-        part.info = request->info + first;
-        status = shards_read_batch(m, &part);
-    }
     return status;
 }
 

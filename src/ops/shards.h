@@ -5,7 +5,6 @@
 #include "index.h"
 #include "shard.h"
 #include "symbols.h"
-#include "table_views.h"
 
 struct shards {
     const struct shard *shard; /* [count] */
@@ -13,13 +12,11 @@ struct shards {
     const uint64_t *rows; /* [count]: written to each */
     struct team *team;
     size_t always; /* a shard that every read includes; from count on: none */
-    const struct table_views *views; /* or NULL: each row is in one shard */
-    const struct index *index;       /* of the rows; or NULL */
+    const struct index *index; /* of the rows; or NULL */
 };
 
 /* As shard_ops.read, with info required. Info says which shard answered, and gives the density of the mixture of the
-   shards that were read, weighed by their rows. With table views it gives the mean over views of that log density, and
-   the answers are means over views, in which each shard counts by its part of the view's density. */
+   shards that were read, weighed by their rows. */
 bpcn_status shards_read(const struct shards *shards, const struct read_request *request);
 
 /* As shard_ops.energy, without the gradient over x: of the mixture of all shards, weighed by their rows. */

@@ -16,6 +16,8 @@
 int table_allocate(struct model *model)
 {
     struct forest_options options = forest_options_for(model->options.dim, model->options.seed);
+    options.column = model->options.column;
+    model->options.column = NULL;
     model->forest = forest_create(&options);
     return model->forest != NULL ? 0 : -1;
 }
@@ -48,6 +50,7 @@ static void table_cache_free(struct cache *cache)
 static void table_cache_reset(struct cache *cache, const struct model *model)
 {
     ((struct table_cache *)(void *)cache)->forest = model->forest;
+    forest_drop_cache(model->forest);
 }
 
 static size_t table_cache_bytes(struct cache *cache)
@@ -111,9 +114,11 @@ static bpcn_status table_can_delete(struct writer *writer, const void *const *x,
 {
     struct table_change *w = (void *)writer;
     (void)codes;
-    for (size_t i = 0; i < n; i++)
-        if (!forest_holds(w->model->forest, x[i]))
-            return BPCN_REFUSED;
+    for (size_t i = 0; i < n; i++) {
+        int held = forest_holds(w->model->forest, x[i]);
+        if (held <= 0)
+            return held < 0 ? BPCN_NO_MEMORY : BPCN_REFUSED;
+    }
     return BPCN_OK;
 }
 

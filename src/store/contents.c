@@ -19,8 +19,7 @@ int contents_create(struct contents *c, const bpcn_options *options)
     c->rows = alloc_zeroed(options->shards, 2 * sizeof *c->rows);
     if (c->shard == NULL || c->rows == NULL || novelty_history_create(&c->surprises, options->surprises) != 0 ||
         names_create(&c->names, options) != 0 || scale_create(&c->scale, options) != 0 ||
-        held_create(&c->held, options) != 0 ||
-        table_views_create(&c->views, options) != 0)
+        held_create(&c->held, options) != 0)
         return -1;
     c->begun = c->rows + options->shards;
     if (index_serves(options))
@@ -31,13 +30,14 @@ int contents_create(struct contents *c, const bpcn_options *options)
 int contents_create_empty(struct contents *c, const bpcn_options *options)
 {
     int status = contents_create(c, options);
-    for (size_t k = 0; status == 0 && k < (options->views > 0 ? options->shards : 1); k++) {
+    for (size_t k = 0; status == 0 && k < 1; k++) {
         bpcn_options own = contents_shard_options(options, k);
         struct model *model = shard_prior(&own);
         if (model != NULL)
             contents_begin(c, k, model);
         status = model != NULL ? 0 : -1;
     }
+    c->options.column = NULL; /* the shard has it */
     if (status != 0)
         contents_free(c);
     return status;
@@ -54,7 +54,6 @@ void contents_free(struct contents *c)
     names_free(&c->names);
     scale_free(&c->scale);
     held_free(&c->held);
-    table_views_free(&c->views);
     index_free(c->index);
     *c = (struct contents){.count = 0};
 }
@@ -130,28 +129,8 @@ int contents_lose_index(struct contents *c)
     return c->index != NULL ? 0 : -1;
 }
 
-size_t contents_parts(const struct contents *c)
-{
-    return c->views.count > 0 ? c->views.count : 1;
-}
-
-struct change contents_part(const struct contents *c, const struct change *change, size_t part)
-{
-    const struct model *model = c->shard[0];
-    struct table_view_row row = {change->x, real_size(model), change->known};
-    struct change one = *change;
-    if (c->views.count == 0)
-        return one;
-    one.shard = table_views_shard(&c->views, part, &row);
-    one.codes = (const unsigned char *)change->codes + part * model->options.particles * model->code_dim * row.size;
-    one.log_weights = change->log_weights ? change->log_weights + part * model->options.particles : NULL;
-    return one;
-}
-
 double contents_met(const struct contents *c, const struct change *write)
 {
-    if (c->views.count > 0)
-        return (double)c->writes;
     return write->begin ? 0 : (double)c->rows[write->shard];
 }
 
@@ -159,15 +138,14 @@ double contents_met(const struct contents *c, const struct change *write)
 static void keep_name(struct contents *c, const struct change *write)
 {
     const struct model *model = c->shard[0];
-    struct change first = contents_part(c, write, 0);
     size_t size = real_size(model), best = 0;
     for (size_t k = 1; k < model->options.particles; k++)
-        best = first.log_weights[k] > first.log_weights[best] ? k : best;
-    struct named row = {.shard = first.shard, .particle = best, .holes = write->known != NULL};
+        best = write->log_weights[k] > write->log_weights[best] ? k : best;
+    struct named row = {.shard = write->shard, .particle = best, .holes = write->known != NULL};
     row.held = write->print != NULL ? (uint32_t)(c->held.next + 1) : 0;
     memcpy(row.name, write->name, sizeof row.name);
     row.row = sketch_row(write->x, size, model->width[0]);
-    const unsigned char *code = (const unsigned char *)first.codes + best * model->code_dim * size;
+    const unsigned char *code = (const unsigned char *)write->codes + best * model->code_dim * size;
     names_keep(&c->names, &row, names_keep_rows(&c->options) ? write->x : code, size);
 }
 
@@ -224,12 +202,11 @@ void contents_count(struct contents *c, const struct change *change)
             held_keep(&c->held,
                       &(struct held_row){.print = {{change->print[0], change->print[1]}},
                                          .fades = c->forgets,
-                                         .shard = contents_part(c, change, 0).shard},
+                                         .shard = change->shard},
                       change->codes);
         if (change->surprise != NULL)
             novelty_history_keep(&c->surprises, *change->surprise, contents_met(c, change));
-        for (size_t part = 0; part < contents_parts(c); part++)
-            c->rows[contents_part(c, change, part).shard] += change->rows;
+        c->rows[change->shard] += change->rows;
         c->writes += change->rows;
         break;
     case CHANGE_DELETE:
@@ -357,9 +334,8 @@ bpcn_status writers_reserve(struct writers *e, const struct change *change)
 {
     struct shard first = writers_shard(e, 0);
     bpcn_status status = BPCN_OK;
-    for (size_t part = 0; !is_of_all_shards(change) && status == BPCN_OK && part < contents_parts(e->contents);
-         part++) {
-        struct writer *editor = writers_of(e, contents_part(e->contents, change, part).shard, change->begin);
+    if (!is_of_all_shards(change)) {
+        struct writer *editor = writers_of(e, change->shard, change->begin);
         status = editor != NULL ? e->core->reserve_writer(editor, change->kind) : BPCN_NO_MEMORY;
     }
     if (status == BPCN_OK && change->name != NULL &&
@@ -413,10 +389,8 @@ void writers_apply(struct writers *e, const struct change *change)
 {
     if (change->begin)
         writers_begin(e, change->shard);
-    for (size_t part = 0; !is_of_all_shards(change) && part < contents_parts(e->contents); part++) {
-        struct change one = contents_part(e->contents, change, part);
-        e->core->apply(e->editor[one.shard], &one);
-    }
+    if (!is_of_all_shards(change))
+        e->core->apply(e->editor[change->shard], change);
     for (size_t k = 0; is_of_all_shards(change) && k < e->contents->count; k++) {
         struct shard shard = writers_shard(e, k);
         e->core->attach_writer(e->all, &shard);

@@ -13,7 +13,6 @@
 #include "scale.h"
 #include "shard.h"
 #include "symbols.h"
-#include "table_views.h"
 
 /* ---- contents */
 
@@ -28,7 +27,6 @@ struct contents {
     struct names names;                /* of the latest rows that have one */
     struct held held;                  /* the latest rows, which can be taken back */
     struct scale scale;                /* of the data */
-    struct table_views views;          /* or none */
     struct index *index;               /* of rows, by which reads find shards; or NULL */
     void *note;                        /* [note_bytes] the caller's own words; NULL when there are none */
     size_t note_bytes;
@@ -38,7 +36,7 @@ struct contents {
 int contents_create(struct contents *contents, const bpcn_options *options);
 void contents_free(struct contents *contents);
 
-/* An empty memory: shard 0, of views all shards, and nothing in them. */
+/* An empty memory: shard 0, and nothing in them. */
 int contents_create_empty(struct contents *contents, const bpcn_options *options);
 
 /* The options of shard k: its seed depends on the memory's and on its number in the whole alone, and is the memory's
@@ -56,14 +54,10 @@ size_t contents_open(const struct contents *contents);
 /* Shard k is this empty model from now on. */
 void contents_begin(struct contents *contents, size_t k, struct model *model);
 
-/* A write or delete in parts: one for each view, each of one shard. Without views it is one part. */
-size_t contents_parts(const struct contents *contents);
-struct change contents_part(const struct contents *contents, const struct change *change, size_t part);
-
 /* The index knows nothing of the rows that are there: its file had none, or it was damaged. -1 when out of memory. */
 int contents_lose_index(struct contents *contents);
 
-/* How many rows its shard, or with views the memory, had when a write was found. */
+/* How many rows its shard had when a write was found. */
 double contents_met(const struct contents *contents, const struct change *write);
 
 /* Counts a change that has been made. */

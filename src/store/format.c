@@ -203,7 +203,7 @@ enum {
     HEADER_AT_SHARDS_BETWEEN = HEADER_AT_SHARDS + 20,
     HEADER_AT_SURPRISES = HEADER_AT_SHARDS + 24,
     HEADER_AT_KEPT = HEADER_AT_SURPRISES + 4,
-    HEADER_AT_VIEWS = HEADER_AT_SURPRISES + 8,
+    HEADER_AT_UNUSED = HEADER_AT_SURPRISES + 8,
     HEADER_AT_NAMES = HEADER_AT_SURPRISES + 12,
     HEADER_AT_NAMED = HEADER_AT_SURPRISES + 16,
     HEADER_AT_KIND = HEADER_AT_SURPRISES + 20,
@@ -464,7 +464,6 @@ void header_encode(struct header *header, unsigned char out[HEADER_BYTES])
     }
     put32(out + HEADER_AT_SURPRISES, (uint32_t)o->surprises);
     put32(out + HEADER_AT_KEPT, (uint32_t)header->surprises);
-    put32(out + HEADER_AT_VIEWS, (uint32_t)o->views);
     put32(out + HEADER_AT_NAMES, (uint32_t)o->names);
     put32(out + HEADER_AT_NAMED, (uint32_t)header->names);
     put32(out + HEADER_AT_KIND, (uint32_t)o->kind);
@@ -549,7 +548,6 @@ static void decode_options(const unsigned char *bytes, bpcn_options *o)
         o->shard_step = (size_t)get32(bytes + HEADER_AT_SHARDS_BETWEEN) + 1;
     }
     o->surprises = get32(bytes + HEADER_AT_SURPRISES);
-    o->views = get32(bytes + HEADER_AT_VIEWS);
     o->names = get32(bytes + HEADER_AT_NAMES);
     o->kind = (bpcn_kind)get32(bytes + HEADER_AT_KIND);
     o->scale = (bpcn_scale)(get32(bytes + HEADER_AT_SCALE) & 15);
@@ -585,6 +583,8 @@ static bpcn_status check_fixed(const unsigned char *bytes)
     if (((features & FEATURE_INDEX) != 0) != (form != INDEX_NONE) || form > INDEX_DECIDED)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: its features are %lu, but its index is of form %lu",
                     (unsigned long)features, (unsigned long)form);
+    if (get32(bytes + HEADER_AT_UNUSED) != 0)
+        return bpcn_fail(BPCN_CORRUPT, "the header is wrong: reserved byte %d is not zero", HEADER_AT_UNUSED);
     for (size_t i = HEADER_AT_RESERVED; i < HEADER_AT_CHECKSUM; i++)
         if (bytes[i] != 0)
             return bpcn_fail(BPCN_CORRUPT, "the header is wrong: reserved byte %zu is not zero", i);
@@ -627,7 +627,7 @@ static bpcn_status check_counts(const struct header *h)
         if (counts[i] > header_most_count)
             return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %s is %llu, more than can be", names[i],
                         (unsigned long long)counts[i]);
-    if (h->shards < (h->options.views > 0 ? h->options.shards : 1) || h->shards > h->options.shards)
+    if (h->shards < 1 || h->shards > h->options.shards)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu shards of %zu have begun", h->shards, h->options.shards);
     if (h->surprises > h->options.surprises)
         return bpcn_fail(BPCN_CORRUPT, "the header is wrong: %zu surprises of %zu are kept", h->surprises,

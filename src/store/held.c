@@ -31,7 +31,7 @@ static size_t codes_of(const bpcn_options *o)
     size_t code = 0;
     for (size_t l = 0; l < o->layers; l++)
         code += o->hidden[l];
-    return o->kind == BPCN_TABLE ? 0 : code * o->particles * (o->views > 0 ? o->views : 1);
+    return o->kind == BPCN_TABLE ? 0 : code * o->particles;
 }
 
 size_t held_bytes(const bpcn_options *o)

@@ -191,11 +191,10 @@ static const char *decode_write(const struct model *model, uint64_t bytes, unsig
     change->name = word >> 29 & 1 ? (const char *)payload : NULL;
     change->print = word >> 27 & 1 ? (const uint64_t *)(const void *)payload : NULL;
     change->first = word >> 28 & 1 ? (const float *)(const void *)payload : NULL;
-    int alone = change->known || change->surprise || change->name || change->first || change->print || model->options.views ||
-                is_table(model);
+    int alone = change->known || change->surprise || change->name || change->first || change->print || is_table(model);
     if (rows < 1 || rows > (alone ? 1 : RECORD_MOST_ROWS))
         return "its number of rows cannot be";
-    if (change->shard >= (model->options.views > 0 ? 1 : model->options.shards))
+    if (change->shard >= model->options.shards)
         return "its shard cannot be";
     change->rows = (size_t)rows;
     if (is_table(model)) {
@@ -236,7 +235,7 @@ static const char *decode_delete(const struct model *model, uint64_t bytes, unsi
     change->shard = (size_t)shard;
     if (log_change_bytes(model, change) != bytes)
         return "its length does not fit a row";
-    if (shard >= (model->options.views > 0 ? 1 : model->options.shards))
+    if (shard >= model->options.shards)
         return "its shard cannot be";
     change->unnamed = model->options.names > 0 ? get64(payload + at - 16) : 0;
     change->held = get64(payload + at - 8);

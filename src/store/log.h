@@ -74,12 +74,12 @@ uint32_t record_encode(const struct record *record, uint32_t salt, unsigned char
 int record_decode(const unsigned char in[RECORD_BYTES], uint32_t salt, uint64_t offset, struct record *record,
                   uint32_t *crc);
 
-/* Networks that a row is in: the particles of a shard, or of one shard in each view; a table has none. */
+/* Networks that a row is in: the particles of a shard; a table has none. */
 static inline size_t log_row_networks(const bpcn_options *options)
 {
     if (options->kind == BPCN_TABLE)
         return 0;
-    return options->particles * (options->views > 0 ? options->views : 1);
+    return options->particles;
 }
 
 /* Bytes of the payload that a change has. */

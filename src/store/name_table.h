@@ -43,7 +43,7 @@ struct named {
 /* Whether the row itself is kept, and not a code. */
 static inline int names_keep_rows(const bpcn_options *options)
 {
-    return options->views > 0 || options->layers == 0 || options->dim <= options->hidden[0];
+    return options->layers == 0 || options->dim <= options->hidden[0];
 }
 
 /* Numbers that are kept of a row, and bytes in all. */

@@ -212,9 +212,7 @@ struct store {
     int suspect;      /* the last record may have spoilt the state */
     int everywhere;   /* that record may have changed any shard */
     size_t last_rows; /* that it wrote */
-    struct places {
-        size_t count, shard[BPCN_MAX_VIEWS];
-    } last; /* and where */
+    size_t last_shard; /* that it changed, where it is of one */
 };
 
 bpcn_status store_save(const struct file_ops *ops, const struct contents *contents, const char *path)
@@ -248,21 +246,9 @@ bpcn_status store_save(const struct file_ops *ops, const struct contents *conten
 /* What the records since the last check have changed. */
 static bpcn_status check_changed(const struct store *store, const struct contents *contents)
 {
-    bpcn_status status = BPCN_OK;
     if (store->everywhere)
         return snapshot_check(contents);
-    for (size_t i = 0; status == BPCN_OK && i < store->last.count; i++)
-        status = snapshot_check_shard(contents, store->last.shard[i]);
-    return status;
-}
-
-/* The shards of a write or delete. */
-static struct places places_of(const struct contents *contents, const struct change *change)
-{
-    struct places places = {.count = contents_parts(contents)};
-    for (size_t i = 0; i < places.count; i++)
-        places.shard[i] = contents_part(contents, change, i).shard;
-    return places;
+    return store->last_rows > 0 ? snapshot_check_shard(contents, store->last_shard) : BPCN_OK;
 }
 
 /* Where the disk is small, the log is folded while a new file still fits beside it: half of what that leaves free is
@@ -308,10 +294,7 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     int numbers = change->kind != CHANGE_NOTE && change->kind != CHANGE_MINIMIZER && contents->options.kind != BPCN_TABLE;
     if (!log_change_sound(contents->shard[0], change))
         return bpcn_fail(BPCN_NUMERIC, "a code is not finite");
-    struct places places = {.count = 0};
-    if (change->rows > 0)
-        places = places_of(contents, change);
-    if (store->suspect && (places.count != 1 || places.shard[0] != store->last.shard[0])) {
+    if (store->suspect && (change->rows == 0 || change->shard != store->last_shard)) {
         /* only the last record can be taken back: what it made must be sound before another shard's follows */
         if (check_changed(store, contents) != BPCN_OK)
             return BPCN_NUMERIC;
@@ -327,7 +310,7 @@ bpcn_status store_append(struct store *store, const struct contents *contents, c
     if (status == BPCN_OK) {
         store->everywhere |= numbers && change->rows == 0;
         store->suspect |= numbers;
-        store->last = places;
+        store->last_shard = change->shard;
         store->last_rows = change->rows;
     }
     return status;

@@ -16,7 +16,7 @@ law "create --like says what it chose" same "$(grep -v '^t.mem: \|^file: ' <<<"$
   height  number    $(bounds 3), $(grep -o 'centre [0-9.]*, scale [0-9.]*' <<<"$out" | tail -1)
   group   category  old, young
   coin    category  head, tail"
-law "and what a row is" contains "$out" "t.mem: empty, 2 numbers, 2 categories, 8 views of 64 networks of "
+law "and what a row is" contains "$out" "t.mem: empty, 2 numbers, 2 categories, a table's trees, "
 run bpcn create j.mem --like table.csv --json
 law "and as JSON" contains "$out" '"columns":[{"name":"age","kind":"number","entries":1,"centre":'
 law "with words and reasons" contains "$out" '"words":["old","young"]},{"name":"coin"'
@@ -130,8 +130,7 @@ law "what does not fit says so" says 1 "columns take more than 65536 bytes (--ig
     "$BPCN" create vast.mem --like vast.csv'
 
 # the schema goes where the memory goes
-law "export and import keep the columns" sh -c '"$BPCN" export t.mem t.npz -q && "$BPCN" import back.mem t.npz -q && "$BPCN" fill back.mem gaps.csv -q >back.out &&
-    "$BPCN" fill t.mem gaps.csv -q | cmp - back.out'
+law "a table is not exported" says 1 "copy its file" bpcn export t.mem t.npz
 law "a memory without a schema can be filled by places" sh -c '"$BPCN" create d.mem --dim 2 --hidden 16 -q; printf "0.5,\n,0.5\n" | "$BPCN" fill d.mem - -q | grep -c "^[-0-9.]*[0-9],[-0-9.]*[0-9]$" | grep -q 2'
 
 python=$(numpy)
@@ -188,7 +187,7 @@ sed -n '1p;602,801p' kind.csv >later.csv
 awk -F, -v OFS=, 'NR > 1 { $1 = 10 - $1; $3 = -$3 } { print }' later.csv >odd.csv
 bpcn create k.mem --like usual.csv -q
 law "write tells how far off it was on rows to come" contains "$(bpcn write k.mem usual.csv)" "error on unseen cells: 0."
-law "and so does info" contains "$(bpcn info k.mem)" "trials     error on unseen cells"
+law "and so does info" contains "$(bpcn info k.mem)" "error      0."
 law "alarms are few among rows like those written" test "$(bpcn score k.mem later.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) unusual at the 5 % level$/\1/p')" -le 22 # 10 expected, sigma 3.1
 law "and many among others" test "$(bpcn score k.mem odd.csv --alarm 0.05 | sed -n 's/.*, \([0-9]*\) unusual at the 5 % level$/\1/p')" -ge 100
 law "no row of a table is said to be known" contains "$(bpcn score k.mem usual.csv)" "600 rows scored"
