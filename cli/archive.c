@@ -492,10 +492,7 @@ int cmd_export(int argc, char **argv)
 {
     struct args a;
     struct memory_file file;
-    args_begin(&a, argc, argv);
-    while (args_next(&a) >= 0)
-        ;
-    if (!args_expect(&a, 2, 2))
+    if (!args_only(&a, argc, argv, 2, 2))
         return a.status;
     const char *path = args_rest(&a)[1];
     if (!is_archive(path))

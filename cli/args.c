@@ -1,7 +1,6 @@
 /* Options, their values, and the nearest known word to an unknown one. */
 #include "args.h"
 
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -142,6 +141,14 @@ bool args_expect(struct args *a, int least, int most)
         a->status = console_usage(&a->console, "too %s arguments; usage: %s %s %s", n < least ? "few" : "many",
                                   program_name, a->command->name, a->command->usage);
     return a->status < 0;
+}
+
+bool args_only(struct args *a, int argc, char **argv, int least, int most)
+{
+    args_begin(a, argc, argv);
+    while (args_next(a) >= 0)
+        ;
+    return args_expect(a, least, most);
 }
 
 double args_number(struct args *a, const char *text, double least, double most)

@@ -38,6 +38,9 @@ char **args_rest(const struct args *a);
 /* Whether there are least to most of them; otherwise sets the status and prints the command's usage. */
 bool args_expect(struct args *a, int least, int most);
 
+/* All of these for a command that has only the common options. */
+bool args_only(struct args *a, int argc, char **argv, int least, int most);
+
 /* The text as a number within bounds. Otherwise 0, with the status set and a message that names the current option. */
 double args_number(struct args *a, const char *text, double least, double most);
 uint64_t args_whole(struct args *a, const char *text, uint64_t least, uint64_t most);

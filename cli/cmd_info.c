@@ -267,10 +267,7 @@ int cmd_list(int argc, char **argv)
 {
     struct args a;
     struct memory_file file;
-    args_begin(&a, argc, argv);
-    while (args_next(&a) >= 0)
-        ;
-    if (!args_expect(&a, 1, 1))
+    if (!args_only(&a, argc, argv, 1, 1))
         return a.status;
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_LOOK, &file);
     if (status != 0)

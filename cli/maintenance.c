@@ -248,10 +248,7 @@ static int maintenance_compact(const struct console *console, const char *path, 
 int cmd_check(int argc, char **argv)
 {
     struct args a;
-    args_begin(&a, argc, argv);
-    while (args_next(&a) >= 0)
-        ;
-    if (!args_expect(&a, 1, 1))
+    if (!args_only(&a, argc, argv, 1, 1))
         return a.status;
     int status = maintenance_check(&a.console, args_rest(&a)[0]);
     return console_flush(&a.console, status);
@@ -262,10 +259,7 @@ int cmd_check(int argc, char **argv)
 int cmd_compact(int argc, char **argv)
 {
     struct args a;
-    args_begin(&a, argc, argv);
-    while (args_next(&a) >= 0)
-        ;
-    if (!args_expect(&a, 1, 2))
+    if (!args_only(&a, argc, argv, 1, 2))
         return a.status;
     char **rest = args_rest(&a);
     int status = maintenance_compact(&a.console, rest[0], args_count(&a) > 1 ? rest[1] : NULL);
@@ -277,10 +271,7 @@ int cmd_compact(int argc, char **argv)
 int cmd_recover(int argc, char **argv)
 {
     struct args a;
-    args_begin(&a, argc, argv);
-    while (args_next(&a) >= 0)
-        ;
-    if (!args_expect(&a, 2, 2))
+    if (!args_only(&a, argc, argv, 2, 2))
         return a.status;
     int status = maintenance_recover(&a.console, args_rest(&a)[0], args_rest(&a)[1]);
     return console_flush(&a.console, status);

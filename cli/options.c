@@ -1,7 +1,6 @@
 /* The table of commands and options. */
 #include "options.h"
 
-
 #include <stdio.h>
 #include <string.h>
 
@@ -65,7 +64,7 @@ bool has_command(const struct command *command)
     return command->ranks || strcmp(program_name, "bpcn") == 0;
 }
 
-const char *option_word(enum option_id id, int place)
+const char *option_word(enum option_id id, size_t place)
 {
     static char word[32];
     const char *words = option_entries[id - OPT_BEFORE_FIRST - 1].words;

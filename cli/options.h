@@ -101,7 +101,7 @@ extern const char program_name[];
 bool has_command(const struct command *command);
 
 /* A word of the option's list by its position: a static buffer. */
-const char *option_word(enum option_id id, int place);
+const char *option_word(enum option_id id, size_t place);
 
 bool command_has(const struct command *command, const struct option_entry *option);
 

@@ -197,7 +197,8 @@ static int open_served(struct serve *v, const char *argument)
         return status;
     v->server.memories++;
     m->schema = m->file.note.fields;
-    return memory_file_options(&m->file, &m->options) == BPCN_OK ? 0 : memory_file_error(&m->file, status);
+    bpcn_status read = memory_file_options(&m->file, &m->options);
+    return read == BPCN_OK ? 0 : memory_file_error(&m->file, read);
 }
 
 void server_tell_connections(const struct server *server, int more)
