@@ -75,7 +75,6 @@ void try_names(void)
              "its number cannot be, of what is kept of row 1");
     refuse32(payload + SHARD, 3, BPCN_CORRUPT, "its shard cannot be, of what is kept of row 0");
     refuse32(payload + PARTICLE, 2, BPCN_CORRUPT, "its particle cannot be, of what is kept of row 0");
-    refuse32(payload + SKETCHED - 4, 1, BPCN_CORRUPT, "its padding cannot be, of what is kept of row 0");
     refuse32(payload + SKETCHED, 0x7fc00000, BPCN_CORRUPT, "a number in it cannot be, of what is kept of row 0");
     refuse32(payload + EACH + CODE + 12, 0x7f800000, BPCN_CORRUPT,
              "a number in it cannot be, of what is kept of row 1");

@@ -16,7 +16,7 @@ from bayespcn import (
     InvalidError,
     Memory,
     ReadOnlyError,
-    RefusedError,
+    NotHeldError,
     _bayespcn as raw,
 )
 
@@ -72,10 +72,14 @@ def test_delete_takes_a_row_back_or_refuses(rows):
     before = memory.layer(0)[0]
     memory.write(rows[5])
     memory.delete(rows[5])
-    np.testing.assert_allclose(memory.layer(0)[0], before, atol=2e-3)  # the code is found again, not kept
-    with pytest.raises(RefusedError):
-        for _ in range(50):
-            memory.delete(rows[9] * 3)
+    np.testing.assert_allclose(memory.layer(0)[0], before, atol=1e-9)  # float64, with the code of the write
+    before = memory.layer(0)[0]
+    for wrong in (rows[9] * 3, rows[5], rows[[1, 9]], rows[[1, 1]]):  # all or none
+        with pytest.raises(NotHeldError):
+            memory.delete(wrong)
+    np.testing.assert_array_equal(memory.layer(0)[0], before)
+    memory.delete(rows[[0, 3, 1]])
+    assert memory.stats["deletes"] == 4
 
 
 def test_codes_explain_rows(memory, rows):

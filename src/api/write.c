@@ -2,6 +2,7 @@
 #include "alloc.h"
 #include "checks.h"
 #include "error.h"
+#include "format.h"
 #include "network.h"
 #include "names.h"
 #include "options.h"
@@ -163,9 +164,17 @@ static bpcn_status write_again(bpcn_memory *m, struct scale *scale)
     if (status != BPCN_OK)
         return status;
     again->threads = m->threads;
+    again->contents.forgets = m->contents.forgets; /* while it was empty */
     again->contents.options.clip = 1; /* of rows that came before those that decide what is far */
     status = noted == 0 ? write_first_rows(again, &m->contents.scale) : out_of_memory();
     again->contents.options.clip = m->contents.options.clip;
+    again->contents.writes = m->contents.writes; /* also of rows that were deleted since */
+    again->contents.deletes = m->contents.deletes;
+    if (!has_shards(&m->contents.options)) {
+        again->contents.rows[0] = again->contents.shard[0]->writes = m->contents.writes;
+        again->contents.shard[0]->deletes = m->contents.deletes;
+        again->contents.shard[0]->forgets = m->contents.forgets;
+    }
     if (status == BPCN_OK) {
         swap_contents(m, again);
         status = m->store != NULL ? store_checkpoint(m->store, &m->contents) : BPCN_OK;

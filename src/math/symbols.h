@@ -84,6 +84,7 @@
 #define file_truncate bpcn_internal_file_truncate
 #define file_write bpcn_internal_file_write
 #define fingerprint_of bpcn_internal_fingerprint_of
+#define fingerprint_of_bytes bpcn_internal_fingerprint_of_bytes
 #define forest_ask bpcn_internal_forest_ask
 #define forest_bytes bpcn_internal_forest_bytes
 #define forest_cache_bytes bpcn_internal_forest_cache_bytes
@@ -265,11 +266,13 @@
 #define scale_bytes bpcn_internal_scale_bytes
 #define scale_copy bpcn_internal_scale_copy
 #define scale_create bpcn_internal_scale_create
+#define scale_drop_row bpcn_internal_scale_drop_row
 #define scale_first_row bpcn_internal_scale_first_row
 #define scale_free bpcn_internal_scale_free
 #define scale_keep_row bpcn_internal_scale_keep_row
 #define scale_measure bpcn_internal_scale_measure
 #define scale_reserve_row bpcn_internal_scale_reserve_row
+#define scale_row_print bpcn_internal_scale_row_print
 #define scale_same_pairs bpcn_internal_scale_same_pairs
 #define scale_settle bpcn_internal_scale_settle
 #define scale_wrong bpcn_internal_scale_wrong

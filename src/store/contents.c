@@ -178,6 +178,21 @@ static void index_change(struct contents *c, const struct change *change)
         index_age(c->index, age_by(&c->options, change));
 }
 
+/* The first row that is row `held` of those that can be taken back is gone. -1 when it is not among them. */
+static int drop_first_row(struct contents *c, uint64_t held)
+{
+    size_t slot = (size_t)(held % c->held.most);
+    for (size_t i = 0; slot < c->held.count && i < c->scale.rows; i++) {
+        struct held_row row = held_at(&c->held, slot);
+        struct fingerprint print = scale_row_print(&c->scale, i);
+        if (row.number == held && memcmp(&print, &row.print, sizeof print) == 0) {
+            scale_drop_row(&c->scale, i);
+            return 0;
+        }
+    }
+    return -1;
+}
+
 /* The first rows are kept until a change that is not one of them settles the scale. */
 static void count_first_row(struct contents *c, const struct change *change)
 {
@@ -185,7 +200,9 @@ static void count_first_row(struct contents *c, const struct change *change)
         return;
     if (change->kind == CHANGE_WRITE && change->first != NULL)
         scale_keep_row(&c->scale, &(struct first_row){change->first, change->known, change->name});
-    else
+    else if (change->kind != CHANGE_DELETE && c->writes == 0 && change->rows == 0)
+        return; /* nothing has faded */
+    else if (change->kind != CHANGE_DELETE || drop_first_row(c, change->held) != 0)
         scale_settle(&c->scale);
 }
 

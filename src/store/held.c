@@ -13,15 +13,32 @@ enum { HELD_AT_NUMBER = 0, HELD_AT_PRINT = 8, HELD_AT_FADES = 24, HELD_AT_SHARD 
 
 static const uint64_t most_number = UINT64_C(1) << 62;
 
+static void fingerprint_add(struct fingerprint *print, float x)
+{
+    uint32_t bits = 0;
+    if (x < 0 || x > 0) /* -0 is 0 */
+        memcpy(&bits, &x, sizeof bits);
+    print->word[0] = random_scramble(print->word[0] ^ bits) + RANDOM_SCRAMBLE_STEP;
+    print->word[1] = random_scramble(print->word[1] + bits) ^ UINT64_C(0xd1b54a32d192ed03);
+}
+
+static const struct fingerprint of_nothing = {{RANDOM_SCRAMBLE_STEP, UINT64_C(0xd1b54a32d192ed03)}};
+
 struct fingerprint fingerprint_of(const float *x, size_t dim)
 {
-    struct fingerprint print = {{RANDOM_SCRAMBLE_STEP, UINT64_C(0xd1b54a32d192ed03)}};
+    struct fingerprint print = of_nothing;
+    for (size_t j = 0; j < dim; j++)
+        fingerprint_add(&print, x[j]);
+    return print;
+}
+
+struct fingerprint fingerprint_of_bytes(const unsigned char *x, size_t dim)
+{
+    struct fingerprint print = of_nothing;
     for (size_t j = 0; j < dim; j++) {
-        uint32_t bits = 0;
-        if (x[j] < 0 || x[j] > 0) /* -0 is 0 */
-            memcpy(&bits, x + j, sizeof bits);
-        print.word[0] = random_scramble(print.word[0] ^ bits) + RANDOM_SCRAMBLE_STEP;
-        print.word[1] = random_scramble(print.word[1] + bits) ^ UINT64_C(0xd1b54a32d192ed03);
+        float value;
+        get_reals(&value, x + 4 * j, 1, 4);
+        fingerprint_add(&print, value);
     }
     return print;
 }

@@ -14,6 +14,7 @@ struct fingerprint {
     uint64_t word[2];
 };
 struct fingerprint fingerprint_of(const float *x, size_t dim);
+struct fingerprint fingerprint_of_bytes(const unsigned char *x, size_t dim); /* little-endian, as in a file */
 
 struct held {
     size_t most, count, room; /* of rows: to be kept; kept; that memory was taken for */

@@ -209,6 +209,17 @@ void scale_first_row(const struct scale *s, size_t i, float *x, unsigned char *k
     memcpy(name, from + 5 * s->dim, NAME_ROOM);
 }
 
+struct fingerprint scale_row_print(const struct scale *s, size_t i)
+{
+    return fingerprint_of_bytes(s->row + i * s->each, s->dim);
+}
+
+void scale_drop_row(struct scale *s, size_t i)
+{
+    s->rows--;
+    memmove(s->row + i * s->each, s->row + (i + 1) * s->each, (s->rows - i) * s->each);
+}
+
 void scale_settle(struct scale *s)
 {
     free(s->row);

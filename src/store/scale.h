@@ -11,6 +11,7 @@
 #define BPCN_SCALE_H
 
 #include "bayespcn.h"
+#include "held.h"
 #include "name_table.h"
 
 enum {
@@ -57,7 +58,11 @@ int scale_same_pairs(const struct scale *a, const struct scale *b);
 /* Room for one more first row; it is kept; number i. */
 int scale_reserve_row(struct scale *scale);
 void scale_keep_row(struct scale *scale, const struct first_row *row);
+void scale_drop_row(struct scale *scale, size_t i);
 void scale_first_row(const struct scale *scale, size_t i, float *x, unsigned char *known, char name[NAME_ROOM]);
+
+/* Of the entries of first row i. */
+struct fingerprint scale_row_print(const struct scale *scale, size_t i);
 
 /* Nothing changes the pairs any more. */
 void scale_settle(struct scale *scale);
