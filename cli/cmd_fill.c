@@ -55,7 +55,7 @@ int fill_write(struct fill *fill, const char *name, size_t row, const float *x, 
     fill->written += written;
     if (status != BPCN_OK)
         return console_error(fill->file.console, "%s row %zu: %s", name, row, bpcn_error());
-    return memory_file_breathe(&fill->file);
+    return memory_file_sync_if_due(&fill->file);
 }
 
 /* The spreads of the filled cells, NaN for the others: [rows x cells]. */

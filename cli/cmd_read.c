@@ -373,7 +373,7 @@ static int learn(struct reading *r, const struct batch *part, const struct query
     bpcn_status status = memory_file_write(&r->file, part->x, whole ? NULL : view->known, 1, NULL, &became, &written);
     r->written += written;
     if (status == BPCN_OK)
-        return memory_file_breathe(&r->file);
+        return memory_file_sync_if_due(&r->file);
     progress_clear(&r->progress);
     return console_error(r->file.console, "%s row %zu: %s", part->name, part->first, bpcn_error());
 }

@@ -221,7 +221,7 @@ static int write_batch(struct writing *w, const struct input *input, const struc
         int known = count > 0 && status == 0 ? passes_over(w, batch, i) : 0;
         if (count > 0 && status == 0)
             status = known < 0 ? EXIT_FAILED : known ? 0 : learn_rows(w, batch, i, count);
-        status = status ? status : memory_file_breathe(&w->file);
+        status = status ? status : memory_file_sync_if_due(&w->file);
         if (status != 0)
             return status;
     }

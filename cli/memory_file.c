@@ -286,7 +286,7 @@ int memory_file_commit(struct memory_file *file)
     return status == BPCN_OK ? 0 : memory_file_error(file, status);
 }
 
-int memory_file_breathe(struct memory_file *file)
+int memory_file_sync_if_due(struct memory_file *file)
 {
     bpcn_status status = seconds_now() - file->synced < seconds_between_syncs ? BPCN_OK : memory_file_sync(file);
     return status == BPCN_OK ? 0 : memory_file_error(file, status);

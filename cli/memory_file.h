@@ -65,7 +65,7 @@ int memory_file_commit(struct memory_file *file);
 bpcn_status memory_file_sync(struct memory_file *file);
 
 /* Call between rows: makes changes durable now and then, so that a power failure loses little. */
-int memory_file_breathe(struct memory_file *file);
+int memory_file_sync_if_due(struct memory_file *file);
 
 void memory_file_close(struct memory_file *file);
 
