@@ -11,7 +11,7 @@ enum { TOKEN_ROOM = 512, TOKENS_MOST = 64 };
 
 struct access {
     const struct settings *settings;
-    char own[8][80]; /* Hosts that mean this server, whatever was told */
+    char own[8][80]; /* host names of this server itself */
     size_t own_count;
     pthread_mutex_t lock; /* over the tokens */
     size_t tokens;        /* 0: none is wanted */

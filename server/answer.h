@@ -1,4 +1,4 @@
-/* What goes back: rows and what is known of them, as JSON, octets, an array, a table or a picture. */
+/* Answers: rows and their verdicts as JSON, binary floats, an array, a table or a picture. */
 #ifndef BPCN_SERVER_ANSWER_H
 #define BPCN_SERVER_ANSWER_H
 

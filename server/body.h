@@ -35,14 +35,14 @@ struct body {
     size_t names;         /* that were given */
     char *name;           /* [names x NAME_ROOM], "" for none */
     /* options, each of a JSON body's member or of the URL's query */
-    double noise;        /* of the rows; negative: not said */
-    double forgotten;    /* read as if so much had been forgotten */
-    double beta;         /* to forget; negative: not said */
-    uint64_t number;     /* of samples, names or examples; 0: not said */
+    double noise;        /* of the rows; negative: not given */
+    double forgotten;    /* read a copy that has forgotten this much */
+    double beta;         /* to forget; negative: not given */
+    uint64_t number;     /* of samples, names or examples; 0: not given */
     uint64_t draw;       /* of samples */
     uint64_t first;      /* of the names or examples to be listed */
     uint64_t after;      /* the number of the last event that is known */
-    uint64_t step;       /* of the write to undo; 0: not said */
+    uint64_t step;       /* of the write to undo; 0: not given */
     uint64_t shards;     /* to read in */
     bool spread, resize; /* tell how unsure the answer is; bring a picture to the memory's size */
     bool trace;          /* tell how the energy fell */

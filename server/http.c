@@ -1,4 +1,4 @@
-/* Connections: who is let in, what is read from them and how answers leave. */
+/* Connections: accepts them, reads requests and sends answers. */
 #include "http.h"
 
 #include "http_parse.h"
@@ -273,7 +273,7 @@ static void linger(struct connection *c)
         all += got;
 }
 
-/* Sends the answer that is in the request, and says whether the connection goes on. */
+/* Sends the request's answer; returns whether the connection stays open. */
 static bool send_answer(struct exchange *x)
 {
     struct connection *c = x->c;
@@ -292,7 +292,7 @@ static bool send_answer(struct exchange *x)
     double deadline = seconds_now() + rest + (double)size / send_rate;
     const char *bytes = packed != NULL ? packed : a->bytes;
     bool whole = !head_only && a->file < 0 && a->status != 204 && a->status != 304 && size > 0;
-    /* a short answer goes in one packet with its head */
+    /* a short answer shares a packet with its head */
     if (whole && size <= sizeof head - length) {
         memcpy(head + length, bytes, size);
         length += size;
@@ -515,7 +515,7 @@ static bpcn_status run_request(struct exchange *x)
     return status;
 }
 
-/* One request and its answer; whether the connection goes on. */
+/* Handles one request; returns whether the connection stays open. */
 static bool serve_request(struct connection *c)
 {
     struct http *h = c->http;
@@ -585,7 +585,7 @@ static void *connection_thread(void *arg)
     return NULL;
 }
 
-/* With the lock held. Its thread finds the end of the stream and goes. */
+/* With the lock held. Its thread then reads the end of the stream and ends. */
 static void cut_connection(struct connection *c)
 {
     if (!c->cut)

@@ -234,7 +234,7 @@ static bool catch_signals(void)
     return true;
 }
 
-/* Standard error goes to the end of the log, which may have been moved away. */
+/* Appends standard error to the log file, opened again because it may have been moved. */
 static int open_log(const struct console *console, const char *path)
 {
     int log = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : STDERR_FILENO;
@@ -278,7 +278,7 @@ static void look_after_files(struct serve *v)
     }
 }
 
-/* SIGHUP: the log, the tokens and the files are opened anew. */
+/* SIGHUP: opens the log, the tokens and the files again. */
 static void reload(struct serve *v)
 {
     open_log(v->console, v->settings.log);

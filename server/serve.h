@@ -1,4 +1,4 @@
-/* What the command line of bpcn serve said, and the memories that it opened. */
+/* The settings of bpcn serve, and the memories that it serves. */
 #ifndef BPCN_SERVER_SERVE_H
 #define BPCN_SERVER_SERVE_H
 
@@ -44,7 +44,7 @@ struct served {
     char name[MEMORY_NAME_ROOM];
     const char *path;
     struct memory_file file; /* the worker's, while there is one */
-    fmt_schema schema;   /* of the file, and it stays when the file is opened anew */
+    fmt_schema schema;   /* of the file; stays when the file is reopened */
     bpcn_options options;
     struct worker *worker;
     struct examples examples;

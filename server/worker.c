@@ -18,7 +18,7 @@ enum {
     ROWS_A_TURN = 8,               /* of changes: a read waits for no more */
     JOBS_A_BATCH = 512,            /* read together at most */
     STEP_ROWS_MOST = 64,           /* of a write that can be undone */
-    PREVIEW_BYTES_MOST = 512 << 20 /* of a memory that is copied for reads as if it had forgotten */
+    PREVIEW_BYTES_MOST = 512 << 20 /* the largest memory copied for reads with `forget` */
 };
 
 struct queue {
@@ -162,7 +162,7 @@ static void preview_drop(struct preview *p)
     p->open = false;
 }
 
-/* The copy that has forgotten so much, made anew when the memory has changed since; NULL: the job says why. */
+/* The copy that has forgotten as much as the job asks, new if the memory has changed. NULL: the job has the error. */
 static const struct memory_file *preview_open(struct worker *w, struct job *job)
 {
     struct preview *p = &w->preview;
@@ -201,7 +201,7 @@ static size_t rows_left(const struct job *job)
     return job->rows - job->done;
 }
 
-/* Until a batch is full, everyone who is connected has asked, or the first has waited long enough. */
+/* Waits until the batch is full, every client has sent a read, or the first has waited for settings->gather. */
 static void wait_for_others(struct worker *w)
 {
     double until = w->reads.first->arrived + w->settings->gather;
@@ -215,7 +215,7 @@ static void wait_for_others(struct worker *w)
     }
 }
 
-/* Reads `rows` rows of the worker's; the sentence of a failure goes to `job`. */
+/* Reads `rows` rows of the worker's batch; an error goes to `job`. */
 static bpcn_status read_batch_rows(struct worker *w, struct job *job, const float *x, const unsigned char *known,
                                    size_t rows)
 {
@@ -277,7 +277,7 @@ static void add_typicality(const struct worker *w, struct job *job)
         job->typicality[i] = -1;
 }
 
-/* When the batch fails, each job is read alone, so that nobody suffers for another's rows. */
+/* If the batch fails, reads each job by itself, so that a bad row fails only its own job. */
 static void job_read_batch(struct worker *w, struct job *jobs[], const size_t take[], size_t count, size_t rows)
 {
     bpcn_status status = read_batch_rows(w, jobs[0], w->x, jobs[0]->known ? w->known : NULL, rows);
@@ -345,7 +345,7 @@ static void job_codes(struct worker *w, struct job *job)
         fail_job(job, job->status, bpcn_error());
 }
 
-/* A read that goes alone. */
+/* A read outside a batch. */
 static void run_other_read(struct worker *w, struct job *job)
 {
     if (job->kind == JOB_REPLACE) {
@@ -414,7 +414,7 @@ static void check_names_kept(struct worker *w, struct job *job)
     free(given);
 }
 
-/* Before the first is deleted all names are looked for, so that none goes where one is missing. */
+/* Looks up all names first, so that nothing is deleted if one is missing. */
 static void job_delete_row(struct worker *w, struct job *job)
 {
     if (job->names == NULL) {

@@ -20,7 +20,7 @@ enum job_kind {
     JOB_STATE,    /* brings worker_state up to date */
     JOB_NAMES,    /* lists them */
     JOB_SNAPSHOT, /* a copy of the memory's file */
-    JOB_REPLACE,  /* the memory by one that was opened anew */
+    JOB_REPLACE,  /* the memory by a reopened one */
     JOB_WRITE,
     JOB_DELETE,
     JOB_FORGET,
@@ -59,7 +59,7 @@ struct job {
     /* the worker's */
     double arrived;          /* in seconds */
     uint64_t number;         /* of reads, by their arrival */
-    uint64_t changes_before; /* rows that had been changed then */
+    uint64_t changes_before; /* rows changed until then */
     bool finished;
     pthread_cond_t is_finished;
     struct job *next;
@@ -74,7 +74,7 @@ struct worker_state {
     uint64_t batches;        /* of reads so far */
     uint64_t changes_waited; /* rows changed while a read waited, at most */
     size_t waiting;          /* jobs */
-    uint64_t reopened;       /* how often the file was opened anew */
+    uint64_t reopened;       /* how often the file was reopened */
     bpcn_status error;       /* of the file: BPCN_OK, or why it failed */
 };
 
