@@ -213,11 +213,13 @@ fmt_cell_state fmt_encode_text(const fmt_schema *schema, const fmt_column *colum
 {
     double value;
     const fmt_notation *n = column->kind == FMT_NUMBER ? &column->notation : NULL;
+    const char *whole = text; /* blanks in quotes belong to a word */
+    size_t whole_size = size;
     memset(x, 0, fmt_cell_size(column) * sizeof *x);
     trim(&text, &size);
     if (size == 0 || is_added(schema, text, size))
         return FMT_CELL_MISSING;
-    if (column->kept.count > 0 && keeps(column, text, size, NULL))
+    if (column->kept.count > 0 && keeps(column, whole, whole_size, NULL))
         return FMT_CELL_KEPT;
     if (!fmt_column_has_words(column)) {
         if (is_usual(text, size))
@@ -227,7 +229,7 @@ fmt_cell_state fmt_encode_text(const fmt_schema *schema, const fmt_column *colum
             return FMT_CELL_KEPT;
         return state == FMT_CELL_KNOWN ? put_number(column, value, style->clip, x) : state;
     }
-    size_t word = find_word(column, text, size);
+    size_t word = find_word(column, whole, whole_size);
     if (word == column->words.count)
         return is_usual(text, size) && !fmti_words_are_codes(&column->words, text, size) ? FMT_CELL_MISSING
                                                                                          : FMT_CELL_UNSEEN;

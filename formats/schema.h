@@ -72,9 +72,10 @@ typedef struct fmt_schema {
     size_t ignored_count;
     fmt_ignored *ignored;
     fmt_words missing; /* words that mean "missing", besides the usual ones */
-    size_t *index;     /* [slots], of fmt_schema_find: a column's number + 1, 0 where none is; slots is 0 or a power of two */
+    size_t
+        *index; /* [slots], of fmt_schema_find: a column's number + 1, 0 where none is; slots is 0 or a power of two */
     size_t slots;
-    char decimal;      /* '.' or ',': of the table that the schema was made from; 0: not known */
+    char decimal; /* '.' or ',': of the table that the schema was made from; 0: not known */
 } fmt_schema;
 
 void fmt_schema_free(fmt_schema *schema); /* leaves it empty; NULL is fine */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static bpcn_status infer(const char *text, const fmt_wish *wishes, size_t count, fmt_inference *found)
 {
@@ -285,6 +286,310 @@ static void cells_do_not_heed_the_locale(void **state)
     assert_string_equal(text, "1.5");
 }
 
+/* ---- columns in their own writing */
+
+/* A column of these cells, `times` over, as it is inferred; the names of the others are b, of one cell 1. */
+static void infer_column(char separator, const char *const *cells, size_t count, size_t times, fmt_inference *found)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    fprintf(out, "a%cb\n", separator);
+    for (size_t n = 0; n < times; n++)
+        for (size_t i = 0; i < count; i++)
+            fprintf(out, "\"%s\"%c%zu.5\n", cells[i], separator, n % 7);
+    fclose(out);
+    if (infer(text, NULL, 0, found) != BPCN_OK)
+        fail_msg("%s", bpcn_error());
+    free(text);
+}
+
+static void fills_come_back_in_the_columns_own_writing(void **state)
+{
+    static const struct {
+        char separator;
+        const char *cells[3]; /* low, high, and one that must come back as it is */
+        char decimal;
+    } cases[] = {
+        {',', {"1", "90", "42"}, '.'},
+        {',', {"-3", "12", "0"}, '.'},
+        {',', {"1.0", "9.0", "4.0"}, '.'},
+        {',', {"1.50", "19.25", "7.70"}, '.'},
+        {',', {"$3.20", "$1,124.10", "$950.00"}, '.'},
+        {',', {"-$3.20", "$124.10", "-$1.00"}, '.'},
+        {',', {"EUR 5", "EUR 1,000", "EUR 250"}, '.'},
+        {',', {"5%", "90%", "12%"}, '.'},
+        {',', {"1.5 kg", "9.5 kg", "2.5 kg"}, '.'},
+        {';', {"0,5", "1.234,5", "17,5"}, ','},
+        {';', {"3,20 \xE2\x82\xAC", "34.567,10 \xE2\x82\xAC", "12.345,00 \xE2\x82\xAC"}, ','},
+        {';', {"1'000", "12'345'678", "345'678"}, '.'},
+        {';', {"1 000,5", "12 345,5", "7 777,5"}, ','},
+        {',', {"2023-01-31", "2024-12-01", "2024-02-29"}, '.'},
+        {',', {"31/1/2023", "1/12/2024", "9/2/2024"}, '.'},
+        {',', {"01/31/2023", "12/01/2024", "02/29/2024"}, '.'},
+        {';', {"31.01.2023", "01.12.2024", "29.02.2024"}, '.'},
+        {',', {"31-Jan-23", "01-Dec-24", "29-Feb-24"}, '.'},
+        {',', {"Jan 31, 2023", "Dec 1, 2024", "Feb 29, 2024"}, '.'},
+        {',', {"20230131", "20241201", "20240229"}, '.'},
+        {',', {"2023-01-31T08:05:00Z", "2023-02-01T18:00:00Z", "2023-01-31T23:59:59Z"}, '.'},
+        {',', {"08:05", "17:30", "12:00"}, '.'},
+        {',', {"8:05 AM", "5:30 PM", "12:00 PM"}, '.'},
+        {',', {"00:10", "23:50", "12:34"}, '.'},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fmt_inference found;
+        char text[FMT_CELL_ROOM];
+        float x[3] = {0};
+        infer_column(cases[i].separator, cases[i].cells, 3, 12, &found);
+        const fmt_column *c = fmt_schema_find(&found.schema, "a", 1);
+        assert_non_null(c);
+        assert_int_equal(c->kind, FMT_NUMBER);
+        fmt_style style = {.separator = '\t', .decimal = cases[i].decimal};
+        for (size_t k = 0; k < 3; k++) {
+            const char *cell = cases[i].cells[k];
+            assert_int_equal(fmt_encode_text(&found.schema, c, cell, strlen(cell), &style, x), FMT_CELL_KNOWN);
+            fmt_decode_text(c, x, &style, text, sizeof text);
+            assert_string_equal(text, cell);
+        }
+        if (c->notation.period == 0) { /* never outside what was seen, unless asked */
+            x[0] = 50;
+            fmt_decode_text(c, x, &style, text, sizeof text);
+            assert_string_equal(text, cases[i].cells[1]);
+            style.beyond = true;
+            fmt_decode_text(c, x, &style, text, sizeof text);
+            assert_string_not_equal(text, cases[i].cells[1]);
+        }
+        fmt_inference_free(&found);
+    }
+}
+
+static void numbers_are_read_as_strtod_reads_them(void **state)
+{
+    unsigned long long x = 88172645463325252ULL;
+    char text[64];
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17; /* xorshift */
+        int places = (int)(x % 9);
+        double value, sign = x & 512 ? -1 : 1;
+        snprintf(text, sizeof text, "%.*f", places, sign * (double)(x >> 20) / pow(10, (double)(x >> 10 & 15)));
+        assert_true(fmt_parse_number(text, strlen(text), '.', &value));
+        assert_true(value == strtod(text, NULL));
+    }
+}
+
+/* Independent: the C library's calendar. */
+static void dates_agree_with_the_calendar(void **state)
+{
+    static const char *const patterns[][2] = {{"YYYY-MM-DD", "%Y-%m-%d"},
+                                              {"DD.MM.YYYY hh:mm:ss", "%d.%m.%Y %H:%M:%S"},
+                                              {"DD Mon YYYY", "%d %b %Y"},
+                                              {"Month DD, YYYY hh:mm AM", "%B %d, %Y %I:%M %p"}};
+    char text[80], back[80];
+    (void)state;
+    for (long day = -25567; day < 60000; day += 37)
+        for (size_t p = 0; p < 4; p++) {
+            time_t seconds = (time_t)day * 86400 + (p % 2 ? 86400 - 60 * (day % 7 + 1) : 0);
+            struct tm tm;
+            double value;
+            assert_non_null(gmtime_r(&seconds, &tm));
+            assert_true(strftime(text, sizeof text, patterns[p][1], &tm) > 0);
+            assert_true(fmt_date_parse(patterns[p][0], text, strlen(text), &value));
+            assert_true(fabs(value - (double)seconds / 86400) < 1e-6); /* a tenth of a second */
+            fmt_date_print(patterns[p][0], value, back, sizeof back);
+            assert_string_equal(back, text);
+        }
+    double value;
+    assert_false(fmt_date_parse("YYYY-MM-DD", "2023-02-29", 10, &value));
+    assert_false(fmt_date_parse("hh:mm", "24:00", 5, &value));
+    assert_false(fmt_pattern_good("YYYY-MM") || fmt_pattern_good("mm") || fmt_pattern_good("DD/MM/YYYY hh"));
+}
+
+static const fmt_finding *finding_of(const fmt_inference *found, fmt_finding_kind kind)
+{
+    for (size_t i = 0; i < found->finding_count; i++)
+        if (found->finding[i].kind == kind)
+            return &found->finding[i];
+    return NULL;
+}
+
+static void a_date_that_could_be_two_is_named(void **state)
+{
+    static const char *const both[] = {"03/04/2024", "05/06/2024", "11/12/2024"}, *const one[] = {"03/04/2024",
+                                                                                                  "05/16/2024",
+                                                                                                  "11/12/2024"};
+    fmt_inference found;
+    (void)state;
+    infer_column(',', both, 3, 5, &found);
+    const fmt_finding *f = finding_of(&found, FMT_FOUND_DAY_OR_MONTH);
+    assert_non_null(f);
+    assert_string_equal(f->word, "DD/MM/YYYY");
+    assert_string_equal(f->other, "MM/DD/YYYY");
+    fmt_inference_free(&found);
+    infer_column(',', one, 3, 5, &found);
+    assert_null(finding_of(&found, FMT_FOUND_DAY_OR_MONTH));
+    assert_string_equal(found.schema.column[0].notation.pattern, "MM/DD/YYYY");
+    fmt_inference_free(&found);
+}
+
+static void midnight_is_near_midnight(void **state)
+{
+    static const char *const cells[] = {"00:00", "06:00", "12:00", "18:00", "23:50"};
+    fmt_inference found;
+    fmt_style style = {.separator = ','};
+    float late[2], early[2], noon[2];
+    (void)state;
+    infer_column(',', cells, 5, 5, &found);
+    const fmt_column *c = &found.schema.column[0];
+    assert_true(c->size == 2 && c->notation.period == 24);
+    fmt_encode_text(&found.schema, c, "23:50", 5, &style, late);
+    fmt_encode_text(&found.schema, c, "00:00", 5, &style, early);
+    fmt_encode_text(&found.schema, c, "12:00", 5, &style, noon);
+    assert_true(hypotf(late[0] - early[0], late[1] - early[1]) < 0.1f &&
+                hypotf(noon[0] - early[0], noon[1] - early[1]) > 2.8f);
+    fmt_inference_free(&found);
+}
+
+/* The rule for words that often mean missing (docs/TABLES.md). */
+static void a_common_word_is_not_missing(void **state)
+{
+    static const struct {
+        const char *word, *others[4];
+        size_t count, each;
+        bool missing;
+    } cases[] = {
+        {"None", {"brick", "stone", "wood", "clay"}, 281, 27, false}, /* 281 of 388 */
+        {"None", {"brick", "stone", "wood", "clay"}, 20, 100, true},
+        {"NA", {"AO", "BW", "ZA", "MZ"}, 1, 100, false}, /* Namibia */
+        {"NA", {"Angola", "Botswana", "Zambia", "Malawi"}, 5, 100, true},
+        {"?", {"a", "b", "c", "d"}, 100, 100, true}, /* signs are no words */
+        {"?", {"a", "b", "c", "d"}, 900, 100, false},
+        {"", {"a", "b", "c", "d"}, 4000, 100, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t size;
+        fmt_inference found;
+        fmt_style style = {.separator = ','};
+        float x[8];
+        FILE *out = open_memstream(&text, &size);
+        fprintf(out, "w,n\n");
+        for (size_t k = 0; k < cases[i].count; k++)
+            fprintf(out, "%s,1.5\n", cases[i].word);
+        for (size_t k = 0; k < 4 * cases[i].each; k++)
+            fprintf(out, "%s,2.5\n", cases[i].others[k % 4]);
+        fclose(out);
+        assert_int_equal(infer(text, NULL, 0, &found), BPCN_OK);
+        const fmt_column *c = &found.schema.column[0];
+        fmt_cell_state is = fmt_encode_text(&found.schema, c, cases[i].word, strlen(cases[i].word), &style, x);
+        assert_int_equal(is, cases[i].missing ? FMT_CELL_MISSING : FMT_CELL_KNOWN);
+        const fmt_finding *f = finding_of(&found, cases[i].missing ? FMT_FOUND_MISSING : FMT_FOUND_WORD);
+        assert_non_null(f);
+        assert_int_equal(f->cells, cases[i].count);
+        fmt_inference_free(&found);
+        free(text);
+    }
+}
+
+static void a_sentinel_is_unknown_and_stays(void **state)
+{
+    static const char *const cold[] = {"-999", "12.5", "-20.5", "40.0", "3.5"},
+                             *const old[] = {"99", "12", "85", "97", "100"},
+                             *const day[] = {"1900-01-01", "2023-04-05", "2024-05-06", "2024-07-08", "2023-01-02"};
+    fmt_inference found;
+    fmt_style style = {.separator = ','};
+    float x;
+    (void)state;
+    infer_column(',', cold, 5, 10, &found);
+    const fmt_column *c = &found.schema.column[0];
+    assert_int_equal(fmt_encode_text(&found.schema, c, "-999", 4, &style, &x), FMT_CELL_KEPT);
+    assert_int_equal(fmt_encode_text(&found.schema, c, "-999.0", 6, &style, &x), FMT_CELL_KEPT);
+    assert_true(c->notation.low == -20.5 && c->scale < 30);
+    assert_int_equal(finding_of(&found, FMT_FOUND_SENTINEL)->cells, 10);
+    fmt_inference_free(&found);
+    infer_column(',', old, 5, 10, &found); /* an age of 99 is none */
+    assert_int_equal(fmt_encode_text(&found.schema, &found.schema.column[0], "99", 2, &style, &x), FMT_CELL_KNOWN);
+    assert_null(finding_of(&found, FMT_FOUND_SENTINEL));
+    fmt_inference_free(&found);
+    infer_column(',', day, 5, 10, &found);
+    c = &found.schema.column[0];
+    assert_int_equal(fmt_encode_text(&found.schema, c, day[0], 10, &style, &x), FMT_CELL_KEPT);
+    assert_true(c->notation.low > 19000);
+    fmt_inference_free(&found);
+}
+
+static void codes_and_ids_are_no_numbers(void **state)
+{
+    char *text = NULL;
+    size_t size;
+    fmt_inference found;
+    FILE *out = open_memstream(&text, &size);
+    (void)state;
+    fprintf(out, "row,order_id,zip,year,x\n");
+    for (int i = 0; i < 100; i++)
+        fprintf(out, "%d,%d,%s,%d,%d\n", i + 1, 7000 + 13 * i, i % 2 ? "02139" : "10001", 1900 + i, i * i % 17);
+    fclose(out);
+    assert_int_equal(infer(text, NULL, 0, &found), BPCN_OK);
+    assert_int_equal(found.schema.ignored_count, 2);
+    assert_string_equal(found.reason.word[0], "it counts the rows");
+    assert_string_equal(found.reason.word[1], "every number is another: like an id");
+    assert_int_equal(found.schema.column[0].kind, FMT_CATEGORY);
+    assert_string_equal(found.schema.column[0].words.word[0], "02139");
+    assert_int_equal(found.schema.column[1].kind, FMT_NUMBER);
+    fmt_inference_free(&found);
+    free(text);
+}
+
+static void ordered_words_keep_their_order(void **state)
+{
+    char *words[] = {"small", "medium", "large"};
+    const fmt_wish wish = {.name = "a", .kind = FMT_ORDERED, .words = {3, words}};
+    fmt_inference found;
+    fmt_style style = {.separator = ','};
+    char text[FMT_CELL_ROOM];
+    float x[3];
+    (void)state;
+    assert_int_equal(infer("a\nlarge\nsmall\nmedium\nsmall\nlarge\n", &wish, 1, &found), BPCN_OK);
+    const fmt_column *c = &found.schema.column[0];
+    assert_true(c->size == 1);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(fmt_encode_text(&found.schema, c, words[k], strlen(words[k]), &style, &x[k]), FMT_CELL_KNOWN);
+        fmt_decode_text(c, &x[k], &style, text, sizeof text);
+        assert_string_equal(text, words[k]);
+    }
+    assert_true(x[0] < x[1] && x[1] < x[2]);
+    fmt_inference_free(&found);
+    assert_int_equal(infer("a\nlarge\nhuge\n", &wish, 1, &found), BPCN_INVALID);
+    assert_string_equal(bpcn_error(), "t.csv: column 1 (a) has the word 'huge', which is not in the order given");
+}
+
+static void text_that_is_no_utf8_is_read_or_refused_by_name(void **state)
+{
+    fmt_inference found;
+    (void)state;
+    assert_int_equal(infer("stra\xDF"
+                           "e,n\nH\xE4user,1\nH\xE4user,2\n\x80,3\n\x80,4\n",
+                           NULL, 0, &found),
+                     BPCN_OK);
+    assert_true(found.latin1);
+    assert_string_equal(found.schema.column[0].name, "stra\xC3\x9F"
+                                                     "e");
+    assert_string_equal(found.schema.column[0].words.word[0], "H\xC3\xA4user");
+    assert_string_equal(found.schema.column[0].words.word[1], "\xE2\x82\xAC");
+    char back[40];
+    assert_true(fmt_to_latin1(found.schema.column[0].words.word[1], back, sizeof back));
+    assert_string_equal(back, "\x80");
+    assert_false(fmt_to_latin1("\xE4\xB8\xAD", back, sizeof back));
+    fmt_inference_free(&found);
+    infer_fails("a,b\n\xC3\xA4,1\nx,\xE4\n",
+                "t.csv: line 3, column 2: the byte 0xE4 is no UTF-8, as the text before it is");
+    infer_fails("\xFF\xFE"
+                "a",
+                "t.csv: is text in UTF-16 (iconv -f UTF-16 -t UTF-8 makes it UTF-8)");
+}
+
 /* ---- its text */
 
 static void a_schema_survives_its_text(void **state)
@@ -301,6 +606,24 @@ static void a_schema_survives_its_text(void **state)
     assert_string_equal(schema.column[1].words.word[1], "50%");
     assert_string_equal(schema.ignored[0].name, "row\tid");
     assert_true(schema.ignored[0].place == 0 && schema.ignored[1].place == schema.cells);
+    char *again = fmt_schema_format(&schema);
+    assert_string_equal(again, text);
+    free(again);
+    fmt_schema_free(&schema);
+}
+
+static void a_notation_survives_its_text(void **state)
+{
+    static const char text[] =
+        "schema=2\ndecimal=,\ncolumns=5\n"
+        "price\tnumber\t37\t13.6\tfixed=2\tgroup=.\tprefix=$\tlow=0.5\thigh=1124.1\tkept=-999\tkept=ERR\n"
+        "share\tnumber\t50\t20\tdecimals=1\twhole=1\tsuffix= %25\n"
+        "when\tnumber\t19000\t30\tdate=YYYY-MM-DD hh:mm\tperiod=1\ttrend=1\n"
+        "size\tordered\t1\t0.7\tsmall\tmedium\tlarge\ncity\tcategory\t0.5\t0.71\tBonn\tNone\n";
+    fmt_schema schema;
+    (void)state;
+    assert_int_equal(fmt_schema_parse(text, &schema), BPCN_OK);
+    assert_true(schema.dim == 1 + 1 + 3 + 1 + 2 && schema.cells == 5 && schema.column[0].kept.count == 2);
     char *again = fmt_schema_format(&schema);
     assert_string_equal(again, text);
     free(again);
@@ -335,7 +658,24 @@ static void a_damaged_text_is_refused(void **state)
                                       "columns=2\na\tvector\t3\na\tvector\t3\n",
                                       "fields=a:0\n",
                                       "columns=1\na\tvector\t3",
-                                      "columns=1\na\tpicture\t70000x70000x3\n"};
+                                      "columns=1\na\tpicture\t70000x70000x3\n",
+                                      "schema=3\ncolumns=1\na\tnumber\t0\t1\n",
+                                      "columns=1\na\tnumber\t0\t1\tnew=1\n",
+                                      "columns=1\na\tnumber\t0\t1\tlow=1\n",
+                                      "columns=1\na\tnumber\t0\t1\tlow=2\thigh=1\n",
+                                      "columns=1\na\tnumber\t0\t1\tlow=1\thigh=nan\n",
+                                      "columns=1\na\tnumber\t0\t1\tdecimals=18\n",
+                                      "columns=1\na\tnumber\t0\t1\tdecimals=-1\n",
+                                      "columns=1\na\tnumber\t0\t1\tgroup=x\n",
+                                      "columns=1\na\tnumber\t0\t1\tprefix=\n",
+                                      "columns=1\na\tnumber\t0\t1\tprefix=a prefix of many bytes\n",
+                                      "columns=1\na\tnumber\t0\t1\tdate=MM\n",
+                                      "columns=1\na\tnumber\t0\t1\tperiod=1e-300\n",
+                                      "columns=1\na\tnumber\t0\t1\ttrend=1\n",
+                                      "columns=1\na\tordered\t0\t1\n",
+                                      "columns=1\na\tcategory\t0\t1\tx\tlow=1\thigh=2\n",
+                                      "columns=1\na\tnumber\t0\t1\tkept=1\tkept=2\tkept=3\tkept=4\tkept=5\tkept=6\t"
+                                      "kept=7\tkept=8\tkept=9\n"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         fmt_schema schema;
@@ -393,7 +733,18 @@ int main(void)
         LAW(what_is_encoded_is_decoded_to_a_thousandth_of_the_scale),
         LAW(words_are_quoted_where_they_must_be),
         LAW(cells_do_not_heed_the_locale),
+        LAW(fills_come_back_in_the_columns_own_writing),
+        LAW(numbers_are_read_as_strtod_reads_them),
+        LAW(dates_agree_with_the_calendar),
+        LAW(a_date_that_could_be_two_is_named),
+        LAW(midnight_is_near_midnight),
+        LAW(a_common_word_is_not_missing),
+        LAW(a_sentinel_is_unknown_and_stays),
+        LAW(codes_and_ids_are_no_numbers),
+        LAW(ordered_words_keep_their_order),
+        LAW(text_that_is_no_utf8_is_read_or_refused_by_name),
         LAW(a_schema_survives_its_text),
+        LAW(a_notation_survives_its_text),
         LAW(the_short_form_of_pictures_and_vectors_stays),
         LAW(a_damaged_text_is_refused),
         LAW(records_give_the_bytes_back),

@@ -279,7 +279,8 @@ def _stated(name: str, kind: Any) -> Column:
     if isinstance(kind, tuple) and len(kind) == 2 and kind[0] == "ordered" and not isinstance(kind[1], str):
         return ordered(name, [str(word) for word in kind[1]])
     if isinstance(kind, tuple) and len(kind) == 2 and kind[0] == "date":
-        return Column(name, "number", 0.0, 365.0, date=str(kind[1]))
+        scaling = (20000.0, 1000.0) if is_date(str(kind[1])) else (12.0, 6.0)  # days about 2024, hours about noon
+        return Column(name, "number", *scaling, date=str(kind[1]))
     if isinstance(kind, tuple) and len(kind) == 2 and kind[0] == "periodic":
         return Column(name, "number", 0.0, float(kind[1]) / 12**0.5, period=float(kind[1]))
     if isinstance(kind, str) or not len(kind):

@@ -3,6 +3,8 @@ import os
 import pickle
 import subprocess
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -322,3 +324,76 @@ def test_a_words_spread_is_about_the_chance_that_it_is_wrong():
     unsure = said > np.median(said)
     assert abs(wrong.mean() - said.mean()) < 0.12
     assert wrong[unsure].mean() > wrong[~unsure].mean() + 0.1
+
+
+def test_fills_are_as_the_column_is_and_within_what_it_held():
+    rng = np.random.default_rng(4)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 200), "D")
+    size = pd.Categorical(rng.choice(["small", "large"], 200), ["small", "large"], ordered=True)
+    frame = pd.DataFrame({"count": rng.integers(0, 9, 200), "price": rng.uniform(1, 90, 200).round(2), "day": day, "size": size})
+    memory = Memory(columns=frame, views=2, shards=8)
+    memory.write(frame)
+    assert [c.kind for c in memory.columns] == ["number", "number", "number", "ordered"]
+    asked = frame.astype({"count": "Int64"}).copy()
+    for at, name in enumerate(frame):
+        asked.loc[at::7, name] = None
+    filled = memory.read(asked).x
+    assert filled["count"].dtype == "Int64" and filled["count"].between(0, 8).all()
+    assert (filled["price"].round(2) == filled["price"]).all() and filled["price"].between(*frame["price"].agg(["min", "max"])).all()
+    assert filled["day"].dtype == asked["day"].dtype and filled["day"].between(day.min(), day.max()).all()
+    assert filled["size"].isin(["small", "large"]).all()
+    for name in frame:  # and nothing else changed
+        known = asked[name].notna()
+        assert (filled[name][known] == asked[name][known]).all()
+
+
+def test_text_in_a_columns_writing_is_read_and_written():
+    columns = [
+        Column("price", "number", 500.0, 200.0, decimals=2, fixed=True, group=",", prefix="$", low=1.0, high=2000.0),
+        Column("when", "number", 19800.0, 60.0, date="DD/MM/YYYY", low=19700.0, high=19900.0),
+        Column("at", "number", 12.0, 6.0, date="hh:mm", period=24.0),
+        Column("cold", "number", 10.0, 5.0, decimals=1, kept=("-999", "ERR")),
+    ]
+    memory = Memory(columns=columns, hidden=(8,), sigma_x=0.1, views=2, shards=8)
+    rng = np.random.default_rng(5)
+    rows = [
+        (f"${1000 + 200 * u:,.2f}", f"{10 + i % 15}/03/2024", f"{i % 24:02d}:30", f"{10 + u:.1f}")
+        for i, u in enumerate(rng.normal(size=60))
+    ]
+    frame = pd.DataFrame(rows, columns=["price", "when", "at", "cold"])
+    memory.write(frame)
+    asked = frame.iloc[:4].copy()
+    asked.iloc[0, 0] = asked.iloc[1, 1] = asked.iloc[2, 2] = None
+    asked.iloc[3, 3] = "ERR"
+    filled = memory.read(asked).x
+    assert re.fullmatch(r"\$[\d,]+\.\d\d", filled.iloc[0, 0])
+    assert re.fullmatch(r"\d\d/0\d/2024", filled.iloc[1, 1])
+    assert re.fullmatch(r"\d\d:\d\d", filled.iloc[2, 2])
+    assert filled.iloc[3, 3] == "ERR" and filled.iloc[1, 0] == asked.iloc[1, 0]
+
+
+@pytest.mark.parametrize(
+    "line", ["a\tnumber\t0\t1\tnew=1", "a\tnumber\t0\t1\tlow=1", "a\tnumber\t0\t1\tperiod=1e-9", "a\tordered\t0\t1"]
+)
+def test_a_damaged_description_of_columns_is_refused(line):
+    from bayespcn.columns import columns_of_note
+
+    with pytest.raises(InvalidError, match="describe"):
+        columns_of_note(f"columns=1\n{line}\n")
+    with pytest.raises(InvalidError, match="version 3"):
+        columns_of_note(f"schema=3\ncolumns=1\n{line}\n")
+
+
+@with_program
+def test_a_table_with_dates_and_currency_is_shared_with_the_program(tmp_path):
+    rows = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d},\"${1000 + 7 * i:,.2f}\",{i % 24:02d}:15,{i % 5}" for i in range(120)]
+    (tmp_path / "t.csv").write_text("day,price,clock,n\n" + "\n".join(rows) + "\n")
+    bpcn("create", tmp_path / "t.mem", "--like", tmp_path / "t.csv")
+    bpcn("write", tmp_path / "t.mem", tmp_path / "t.csv")
+    with Memory.open(tmp_path / "t.mem") as memory:
+        day, price, clock, n = memory.columns
+        assert (day.date, price.prefix, price.group, price.decimals, clock.date, clock.period) == ("YYYY-MM-DD", "$", ",", 2, "hh:mm", 24)
+        assert n.whole and (n.low, n.high) == (0, 4)
+        frame = pd.read_csv(tmp_path / "t.csv")
+        frame.loc[0, "price"] = None
+        assert memory.read(frame.iloc[:1]).x.price[0].startswith("$")

@@ -163,6 +163,63 @@ else
     skip "arrays: no NumPy"
 fi
 
+# columns as people write them
+law "a word that is common, or looks like its column's codes, is not overwritten" sh -c '
+    awk "BEGIN { srand(3); split(\"NA ZA BW AO MZ\", c, \" \"); print \"wall,land,age\"
+        for (i = 0; i < 388; i++) printf \"%s,%s,%s\\n\", i % 388 < 281 ? \"None\" : i % 2 ? \"Brick\" : \"Stone\", c[1 + i % 5], i % 40 ? 20 + i % 60 : \"\" }" >walls.csv
+    "$BPCN" create walls.mem --like walls.csv >walls.said && "$BPCN" write walls.mem walls.csv -q && "$BPCN" fill walls.mem walls.csv -q -o walls.out
+    test "$(cut -d, -f 1,2 walls.csv | cksum)" = "$(cut -d, -f 1,2 walls.out | cksum)" && ! grep -q ",$" walls.out &&
+    awk -F, "NR > 1 && (\$3 !~ /^[0-9]+\$/ || \$3 < 20 || \$3 > 79) { bad = 1 } END { exit bad }" walls.out'
+law "and create says so" contains "$(cat walls.said)" "wall: 281 cells 'None' are not taken as missing (--missing 'None' has them filled)"
+law "--missing has them filled" sh -c '"$BPCN" create none.mem --like walls.csv --missing None -q && "$BPCN" write none.mem walls.csv -q && "$BPCN" fill none.mem walls.csv -q | grep -c "^None" | grep -qx 0'
+law "what is rare is missing" contains "$(printf 'a,b\n%s' "$(awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 30 ? i % 2 ? "x" : "y" : "None") "," i % 7 }')" | bpcn create rare.mem --like - 2>&1)" "a: 2 cells 'None' are taken as missing (--not-missing 'None' keeps them)"
+awk 'BEGIN { for (s = 1; s <= 50; s++) for (i = 0; i < 220; i++) printf "%s%s,%d\n", substr("ABCDEFGHIJ", 1 + s % 10, 1), substr("KLMNO", 1 + int(s / 10) % 5, 1) s, s * 10 + i % 9 }' >sorted.body
+law "all states of a sorted file are found" contains "$({ echo state,x; cat sorted.body; } >sorted.csv; bpcn create sorted.mem --like sorted.csv)" " and 42 more"
+printf 'Datum;Menge;Preis\r\n' >g.csv
+awk 'BEGIN { for (i = 0; i < 120; i++) printf "%02d.%02d.2024;%d;%d.%03d,%d0 \200\r\n", 1 + i % 28, 1 + i % 12, i % 9, 1 + i % 4, i * 7 % 1000, i % 10 }' >>g.csv
+bpcn create g.mem --like g.csv -q
+bpcn write g.mem g.csv -q
+LC_ALL=C sed '5s/;[^;]*$/;\r/; 7s/^[^;]*//' g.csv >g.gaps.csv
+law "a German export in Windows-1252 is filled in its own writing" sh -c '"$BPCN" fill g.mem g.gaps.csv -o g.out.csv; test "$(wc -l <g.out.csv)" = 121 &&
+    sed -n 5p g.out.csv | LC_ALL=C grep -qaP ";[1-4]\.\d{3},\d\d \x80\r$" && sed -n 7p g.out.csv | grep -qaP "^\d\d\.\d\d\.2024;" && LC_ALL=C diff -a g.gaps.csv g.out.csv | grep -c "^>" | grep -qx 2'
+law "UTF-16 is refused by name" says 1 "wide.csv: is text in UTF-16" sh -c 'printf "a,b\n1,2\n" | iconv -t UTF-16 >wide.csv; "$BPCN" create wide.mem --like wide.csv'
+awk 'BEGIN { print "t,x"; for (i = 0; i < 200; i++) printf "%s,%.1f\n", i % 20 ? 15 + i % 13 + 0.5 : -999, i % 13 }' >log.csv
+law "a sentinel is named" contains "$(bpcn create log.mem --like log.csv)" "t: 10 cells -999 are far from all others: taken as unknown and left as they are"
+law "and left as it is" sh -c '"$BPCN" write log.mem log.csv -q && "$BPCN" fill log.mem log.csv -q | cmp - log.csv'
+law "dates that could be two say so" contains "$(printf 'd,x\n1/2/2024,1.5\n3/4/2024,2.5\n5/6/2024,0.5\n' | bpcn create two.mem --like - )" "d: dates could be D/M/YYYY or M/D/YYYY: read as D/M/YYYY (--column 'd:date:M/D/YYYY' reads them the other way)"
+law "and can be told" contains "$(printf 'd,x\n1/2/2024,1.5\n3/4/2024,2.5\n5/6/2024,0.5\n' | bpcn create two.mem --like - --force --column d:date:M/D/YYYY)" "date      1/2/2024 to 5/6/2024, written M/D/YYYY"
+law "words can have an order, numbers a period" sh -c 'awk "BEGIN { print \"size,wind\"; for (i = 0; i < 90; i++) print (i % 3 ? i % 2 ? \"small\" : \"large\" : \"medium\") \",\" i * 4 }" >o.csv
+    "$BPCN" create oo.mem --like o.csv --column size:ordered:small,medium,large --column wind:periodic:360 | tr -s " " >o.said
+    grep -q "size ordered small < medium < large" o.said && grep -q "wind number 0 to 356, centre .*, period 360" o.said && "$BPCN" info oo.mem --json | grep -q "\"dim\":3"'
+
+# row by row
+answer() { # answer COMMAND...: types each line of lines.txt and waits for the answer to it before the next
+    rm -f in.fifo out.fifo
+    mkfifo in.fifo out.fifo
+    bpcn "$@" <in.fifo >out.fifo 2>answer.err &
+    exec 7>in.fifo 8<out.fifo
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >&7
+        IFS= read -r -t 20 got <&8 || got=nothing
+        printf '%s\n' "$got"
+    done <lines.txt
+    exec 7>&- 8<&-
+    wait $!
+}
+printf 'age,height,group,coin\n30,,young,head\nmany,1400,old,tail\n,1600,,head\n' >lines.txt
+law "a line typed is filled before the next one comes" sh -c 'test "$(printf "%s\n" "$1" | tr -d 0-9)" = "age,height,group,coin
+,,young,head
+many,,old,tail
+,,old,head"' sh "$(answer fill t.mem - | sed 's/\([0-9]\)\.\([0-9]\)/\1\2/g')"
+law "and scored" same "$({ tail -n +2 lines.txt | sed "1s/^/age,height,group,coin\n/" >l2; printf '30,1360,young,head\nmany,1400,old,tail\n'; } >lines.txt; answer score t.mem - -o - | cut -d, -f 1,4)" "row,verdict
+0,cannot tell"
+law "a bad row of a score has no score" sh -c 'printf "age,height\n30,1360\nmany,1400\n31,1372\n" | "$BPCN" score t.mem - -o - 2>bad.err | cut -d, -f 1,4 | tr "\n" " " | grep -qx "row,verdict 0,cannot tell 1,not read 2,cannot tell " && grep -q "line 3, column 1 (age) is .many., not a number" bad.err'
+law "and of a write is not written" says 3 "bpcn write: 1 row could not be read and was not written" sh -c '"$BPCN" create x.mem --like table.csv -q; printf "age,height\n30,1360\nmany,1400\n31,1372\n" | "$BPCN" write x.mem -'
+law "but the others are" contains "$(bpcn info x.mem --json)" '"writes":2'
+law "an interrupt keeps the rows that were filled" timeout 60 sh -c 'rm -f feed.csv; mkfifo feed.csv; "$BPCN" fill t.mem feed.csv -o half.csv 2>half.err & pid=$!
+    exec 7>feed.csv; head -21 gaps.csv >&7; until test "$(cat half.csv.* 2>/dev/null | wc -l)" = 21; do sleep 0.1; done; kill -INT $pid; wait $pid; status=$?; exec 7>&-
+    test "$status" = 130 && head -21 filled.csv | cmp - half.csv && grep -q "interrupted after 20 rows; half.csv has them" half.err'
+
 tables=${BPCN_DATA_DIR:-$ROOT/../shared/data}/tables
 if [ -d "$tables" ]; then
     for name in WBC Ionosphere vowels; do
