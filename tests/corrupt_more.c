@@ -167,10 +167,10 @@ static void try_shard_deletes(void)
 {
     size_t n, at;
     unsigned char *bytes = file_with_delete("shard-deletes", &n, &at), *record = bytes + at;
-    REQUIRE(n == at + RECORD_BYTES + 88 + RECORD_END_BYTES);
+    REQUIRE(n == at + RECORD_BYTES + 96 + RECORD_END_BYTES);
     for (uint64_t shard = 1; shard <= 3; shard += 2) {
         put64(record + RECORD_BYTES, shard == 3 ? UINT64_MAX : shard);
-        put64(record + RECORD_BYTES + 88, crc32c(get32(record + 40), record + RECORD_BYTES, 88));
+        put64(record + RECORD_BYTES + 96, crc32c(get32(record + 40), record + RECORD_BYTES, 96));
         start();
         memcpy(file, bytes, n);
         file_bytes = n;

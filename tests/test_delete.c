@@ -310,6 +310,27 @@ static void a_file_knows_which_rows_can_be_deleted(void **state)
     unlink(path);
 }
 
+/* What an earlier version left behind after taking back a row that was never written. */
+static void check_finds_a_covariance_wider_than_the_prior(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/bpcn_wide_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    double mean[PICTURE * 32] = {0}, wide[32 * 32];
+    for (double variance = 1; variance < 1.5; variance += 0.01) {
+        bpcn_memory *m = empty(1, BPCN_FLOAT32, BPCN_GELU);
+        for (size_t j = 0; j < 32 * 32; j++)
+            wide[j] = j % 33 == 0 ? (j == 5 * 33 ? variance : 0.5) : 0;
+        assert_ok(bpcn_memory_set_layer(m, 0, 0, 0, mean, wide));
+        assert_ok(bpcn_memory_save(m, path));
+        assert_status(bpcn_file_check(path, NULL, NULL), variance > 1 ? BPCN_CORRUPT : BPCN_OK);
+        bpcn_memory_free(m);
+    }
+    unlink(path);
+}
+
 static void delete_without_hidden_layers_is_exact(void **state)
 {
     (void)state;
@@ -351,6 +372,7 @@ int main(void)
         cmocka_unit_test(several_rows_are_deleted_all_or_none),
         cmocka_unit_test(a_row_that_faded_is_not_deleted),
         cmocka_unit_test(a_file_knows_which_rows_can_be_deleted),
+        cmocka_unit_test(check_finds_a_covariance_wider_than_the_prior),
         cmocka_unit_test(delete_without_hidden_layers_is_exact),
     };
     return cmocka_run_group_tests_name("delete", tests, NULL, NULL);

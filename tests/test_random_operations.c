@@ -246,12 +246,18 @@ static void check_posterior(struct session *s)
             s->mean_error = fmax(s->mean_error, off / (narrow + wide * largest));
             s->covariance_error = fmax(s->covariance_error, spread / (1e-9 + wide));
             if (!(off <= narrow + wide * largest && spread <= 1e-9 + wide)) {
+                print_error("%zu shards of %zu, when full %d, %zu rows, pairs %zu, unit %g, float%d, sigma_x %g\n", s->memory->contents.count,
+                            o->shards, (int)o->when_full, s->count, s->memory->contents.scale.pairs, s->unit, o->precision == BPCN_FLOAT64 ? 64 : 32, o->sigma_x);
+                for (size_t r = 0; r < s->count; r++)
+                    for (size_t j = 0; j < o->dim; j++)
+                        if (fabs(scale_in(&s->memory->contents.scale, j, (double)s->kept[r].x[j])) > 20)
+                            print_error("row %zu entry %zu: %g\n", r, j, scale_in(&s->memory->contents.scale, j, (double)s->kept[r].x[j]));
                 print_error("session %llu: shard %zu, layer %zu is off by %g in its mean, %g in its covariance\n",
                             (unsigned long long)s->number, k, l, off, spread);
                 fail();
             }
             assert_int_equal(cholesky_within(above, s->memory->contents.shard[k]->particles[0].layer[l].root,
-                                             update_prior_bound(s->memory->contents.shard[k])),
+                                             model_prior_bound(s->memory->contents.shard[k])),
                              1);
         }
 }

@@ -1,5 +1,6 @@
 /* The public functions of the memory file: arguments checked, then store.c. */
 #include "checks.h"
+#include "cholesky.h"
 #include "error.h"
 #include "abi.h"
 #include "store.h"
@@ -145,6 +146,24 @@ bpcn_status bpcn_file_inspect(const char *path, bpcn_file_info *info, bpcn_optio
     return status;
 }
 
+/* Writing only ever narrows a covariance, and fading brings it towards the prior's: one that is wider comes of rows that
+   were taken back though they had never been written. */
+static bpcn_status check_within_prior(const struct contents *c)
+{
+    for (size_t k = 0; k < c->count && c->options.kind != BPCN_TABLE; k++)
+        for (size_t n = 0; n < c->options.particles; n++)
+            for (size_t l = 0; l < c->options.layers; l++) {
+                const struct layer *layer = &c->shard[k]->particles[n].layer[l];
+                int within = cholesky_within(layer->above, layer->root, model_prior_bound(c->shard[k]));
+                if (within < 0)
+                    return out_of_memory();
+                if (!within)
+                    return bpcn_fail(BPCN_CORRUPT, "the covariance of shard %zu, particle %zu, layer %zu is wider than the "
+                                     "prior's: a row was taken back that the memory did not hold", k, n, l);
+            }
+    return BPCN_OK;
+}
+
 bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options *options)
 {
     bpcn_file_info full;
@@ -152,6 +171,8 @@ bpcn_status bpcn_file_check(const char *path, bpcn_file_info *info, bpcn_options
     bpcn_status status = check_about(path, info, options);
     if (status == BPCN_OK)
         status = store_load(&file_posix, path, &contents, &full);
+    if (status == BPCN_OK)
+        status = check_within_prior(&contents);
     if (status == BPCN_OK)
         give_about(&full, &contents.options, info, options);
     contents_free(&contents);

@@ -53,7 +53,7 @@ static bpcn_status write_each(struct transaction *transaction, const struct rows
             info->rows[i] = row;
         if (status == BPCN_OK && info->names != NULL && info->names[i] != NULL)
             routing_name(transaction, info->names[i], &routed);
-        if (status == BPCN_OK && rows->first != NULL)
+        if (status == BPCN_OK && rows->first != NULL && !transaction->memory->contents.scale.settled)
             routed.change.first = rows->first + i * dim;
         struct fingerprint print = {{0}};
         if (status == BPCN_OK && whole && transaction->memory->contents.options.deletable > 0) {

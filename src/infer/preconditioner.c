@@ -275,6 +275,8 @@ size_t preconditioner_bytes(struct preconditioner *p)
 static double rounded(double nominal, double extra)
 {
     const double step = 2; /* bits */
+    if (!(extra > 0))
+        return 0;
     double power = rint(log2(extra / nominal) / step);
     return !(power >= 0) ? 0 : nominal * exp2(step * fmin(power, MOST_LEVELS - 2));
 }

@@ -218,6 +218,7 @@
 #define model_heaviest bpcn_internal_model_heaviest
 #define model_normalize_weights bpcn_internal_model_normalize_weights
 #define model_options_bytes bpcn_internal_model_options_bytes
+#define model_prior_bound bpcn_internal_model_prior_bound
 #define model_resample bpcn_internal_model_resample
 #define name_answers bpcn_internal_name_answers
 #define name_padded bpcn_internal_name_padded
@@ -451,7 +452,6 @@
 #define update_create BPCN_NAME(update_create)
 #define update_free BPCN_NAME(update_free)
 #define update_particle BPCN_NAME(update_particle)
-#define update_prior_bound BPCN_NAME(update_prior_bound)
 #define update_refresh_root BPCN_NAME(update_refresh_root)
 #define weights_back BPCN_NAME(weights_back)
 #define weights_bytes BPCN_NAME(weights_bytes)

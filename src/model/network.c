@@ -109,6 +109,19 @@ uint64_t model_options_bytes(const bpcn_options *o)
     return o->particles > UINT64_MAX / 2 / one ? UINT64_MAX : sizeof(struct model) + o->particles * one;
 }
 
+/* By how much a variance may exceed the prior's: by prior_slack of it, and by what a removal loses of the digits of
+   float64, which is one in (sigma_w / sigma_x)^2. Larger: more wrong deletes pass. A wrong one exceeds it by 1e-2 to 1e5
+   of the prior's variance. */
+static const double prior_slack = 1e-6, prior_rounding = 1e-13;
+
+double model_prior_bound(const struct model *model)
+{
+    double prior = model->options.sigma_w * model->options.sigma_w, noise = noise_variance(model, 0);
+    for (size_t l = 1; l < model->options.layers; l++)
+        noise = noise_variance(model, l) < noise ? noise_variance(model, l) : noise;
+    return prior * (1 + prior_slack + prior_rounding * prior / noise);
+}
+
 size_t model_heaviest(const struct model *model)
 {
     size_t best = 0;

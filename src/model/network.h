@@ -69,6 +69,9 @@ struct model *model_allocate(const bpcn_options *options);
 void model_free(struct model *model);
 size_t model_bytes(const struct model *model);
 
+/* The largest variance that a direction may have: the prior's, and what rounding adds. */
+double model_prior_bound(const struct model *model);
+
 /* The same of a model that is yet to be made; UINT64_MAX when it is more than any machine has. */
 uint64_t model_options_bytes(const bpcn_options *options);
 

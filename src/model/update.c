@@ -19,11 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By how much a variance may exceed the prior's: by prior_slack of it, and by what a removal loses of the digits of
-   float64, which is one in (sigma_w / sigma_x)^2. Larger: more wrong deletes pass. A wrong one exceeds it by 1e-2 to 1e5
-   of the prior's variance. */
-static const double prior_slack = 1e-6, prior_rounding = 1e-13;
-
 struct update *update_create(const struct model *model, struct team *team)
 {
     size_t widest = 1;
@@ -131,14 +126,6 @@ void update_particle(const struct model *model, struct particle *particle, const
     top_update(model, particle, target_of(model, model->options.layers, x0, known, code), sign);
 }
 
-double update_prior_bound(const struct model *model)
-{
-    double prior = model->options.sigma_w * model->options.sigma_w, noise = noise_variance(model, 0);
-    for (size_t l = 1; l < model->options.layers; l++)
-        noise = noise_variance(model, l) < noise ? noise_variance(model, l) : noise;
-    return prior * (1 + prior_slack + prior_rounding * prior / noise);
-}
-
 /* The same for one layer; root is a copy that becomes the one without the rows. */
 static bpcn_status layer_can_revert(const struct model *model, size_t l, const real *const *codes, size_t n,
                                     double *root, struct update *u)
@@ -151,7 +138,7 @@ static bpcn_status layer_can_revert(const struct model *model, size_t l, const r
             return BPCN_REFUSED;
         cholesky_condition(above, -noise, u->z, root, u->gain, u->work);
     }
-    int within = cholesky_within(above, root, update_prior_bound(model));
+    int within = cholesky_within(above, root, model_prior_bound(model));
     return within < 0 ? BPCN_NO_MEMORY : within ? BPCN_OK : BPCN_REFUSED;
 }
 
@@ -168,7 +155,7 @@ bpcn_status update_can_revert(const struct model *model, const struct particle *
         status = layer_can_revert(model, l, codes, n, root, u);
         free(root);
     }
-    double noise = noise_variance(model, model->options.layers), prior = model->options.sigma_w * model->options.sigma_w;
+    double noise = noise_variance(model, model->options.layers);
     double left = 1 / particle->top_variance - (double)n / noise;
-    return status == BPCN_OK && !(left >= (1 - prior_slack) / prior - 1e-14 * (double)n / noise) ? BPCN_REFUSED : status;
+    return status == BPCN_OK && !(left >= 1 / model_prior_bound(model) - 1e-14 * (double)n / noise) ? BPCN_REFUSED : status;
 }

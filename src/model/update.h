@@ -36,9 +36,6 @@ void update_particle(const struct model *model, struct particle *particle, const
 bpcn_status update_can_revert(const struct model *model, const struct particle *particle, const real *const *codes,
                               size_t n, struct update *u);
 
-/* The largest variance that a direction may have: the prior's, and what rounding adds. */
-double update_prior_bound(const struct model *model);
-
 /* root_real from root. */
 void update_refresh_root(struct layer *layer);
 

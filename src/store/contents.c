@@ -106,6 +106,8 @@ bpcn_status contents_next(const struct contents *c, size_t *k, int *begin)
 
 void contents_begin(struct contents *c, size_t k, struct model *model)
 {
+    if (k < c->count) /* first rows are gone, and must not come back */
+        scale_settle(&c->scale);
     shard_free(c->shard[k]);
     c->shard[k] = model;
     c->rows[k] = 0;
@@ -157,9 +159,9 @@ static const double gone_share = 0.01;
    is as large. */
 static double age_by(const bpcn_options *o, const struct change *change)
 {
-    double log_left = log1p(-change->beta), least = fmin(gone_share, pow(o->sigma_x / o->sigma_w, 2));
     if (change->beta >= 1)
         return 1;
+    double log_left = log1p(-change->beta), least = fmin(gone_share, pow(o->sigma_x / o->sigma_w, 2));
     return change->kind == CHANGE_FORGET ? log_left / (2 * log(gone_share)) : log_left / log(least);
 }
 
