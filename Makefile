@@ -18,6 +18,8 @@ WERROR ?=
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
 # Results must not depend on whether a compiler fuses products and sums, except in the kernels (src/math/kernel_set.c).
 BUILD_CFLAGS = -std=c11 $(WARNINGS) $(WERROR) $(CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden -ffp-contract=off -pthread
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+BUILD_CFLAGS += $(if $(filter i%86,$(MACHINE)),-msse2 -mfpmath=sse) $(if $(filter s390x,$(MACHINE)),-fexcess-precision=fast)
 BUILD_CPPFLAGS = -Iinclude -D_POSIX_C_SOURCE=200809L $(SEES) $(CPPFLAGS)
 BUILD_LDFLAGS = $(CFLAGS) $(LDFLAGS) $(SANITIZE) -pthread
 
@@ -35,7 +37,6 @@ LAYERS := math model infer ops store api
 PER_PRECISION := $(patsubst %,src/%.c,model/energy model/gram model/update infer/adam infer/cache infer/lbfgs infer/linear infer/preconditioner \
     infer/search ops/answer ops/forget ops/read ops/read_paper ops/shard ops/shortlist ops/write)
 # The kernels, compiled for each kind of CPU that this machine may have (src/math/kernel_set.c has the numbers)
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 SET_NUMBERS := portable:0 $(if $(filter x86_64,$(MACHINE)),avx2:1 avx512:2)
 KERNEL_SETS := $(foreach set,$(SET_NUMBERS),$(BUILD)/src/math/kernel_set.$(firstword $(subst :, ,$(set))).o)
 
@@ -172,6 +173,8 @@ $(TEST_SUPPORT): $(patsubst %.c,$(BUILD)/%.o,$(shell grep -L '^int main' tests/*
 $(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SUPPORT) $(EVERYTHING)
 	$(LINK) $(WRAP) $^ $(TEST_LIBS)
 $(BUILD)/tests/test_alloc $(BUILD)/tests/store_oom: WRAP := -Wl,--wrap=aligned_alloc,--wrap=free
+$(BUILD)/tests/everywhere/exchange: $(BUILD)/tests/everywhere/exchange.o $(STATIC)
+	$(LINK) $^ $(LIBS)
 # Vectors of the other sets' width in instructions of avx2, where most CPUs can run them
 ifeq ($(MACHINE),x86_64)
 TEST_SETS := $(BUILD)/tests/kernel_set.wide.o $(BUILD)/tests/kernel_set.narrow.o
@@ -231,6 +234,12 @@ valgrinded: all $(TESTS)
 	$(Q)tests/run $(BUILD) valgrind
 threaded: $(BUILD)/bpcn
 	$(Q)tests/run $(BUILD) threads
+
+# ---- other machines: cross compilers and qemu
+.PHONY: check-everywhere
+check-everywhere: ## the library on other CPUs, C libraries and byte orders, by qemu
+	$(Q)scripts/install-deps build everywhere
+	$(Q)tests/everywhere/run $(BUILD)
 
 # ---- aarch64 on any machine: a cross compiler, Debian's arm64 packages unpacked beside the build, and qemu
 ARM64_ROOT := $(BUILD)/arm64/sysroot

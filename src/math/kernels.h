@@ -12,6 +12,13 @@
 #include "bayespcn.h"
 #include "symbols.h"
 
+#include <float.h>
+
+/* The order of roundings is part of the results. */
+#if FLT_EVAL_METHOD != 0
+#error "floats must be rounded after every operation: on x86 -msse2 -mfpmath=sse, on s390x -fexcess-precision=fast"
+#endif
+
 enum {
     LINE_BYTES = 64,    /* of a panel's row (matmul.h), and of the partial sums of a product */
     MOST_TILE_ROWS = 12 /* of any set */

@@ -21,14 +21,15 @@ const struct abi abi_file_info = {"bpcn_file_info", offsetof(bpcn_file_info, dro
 const struct abi abi_recovery = {"bpcn_recovery", offsetof(bpcn_recovery, lost_note) + sizeof(uint64_t),
                                      sizeof(bpcn_recovery)};
 
-/* Padding at the end would be taken for a field by a later library that has one there. */
-_Static_assert(sizeof(bpcn_options) == offsetof(bpcn_options, column) + sizeof(const size_t *), "padding at the end");
-_Static_assert(sizeof(bpcn_read_options) == offsetof(bpcn_read_options, trace_room) + sizeof(size_t),
-               "padding at the end");
-_Static_assert(sizeof(bpcn_write_info) == offsetof(bpcn_write_info, names) + sizeof(const char *const *),
-               "padding at the end");
-_Static_assert(sizeof(bpcn_open_options) == offsetof(bpcn_open_options, checkpoint_bytes) + sizeof(uint64_t),
-               "padding at the end");
+/* Padding at the end would be taken for a field by a later library that has one there. Where pointers have 32 bits there
+   is some, and a field added later has to begin behind it. */
+#define NO_PADDING(type, last)                                                                                         \
+    _Static_assert(sizeof(void *) < 8 || sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last),             \
+                   "padding at the end")
+NO_PADDING(bpcn_options, column);
+NO_PADDING(bpcn_read_options, trace_room);
+NO_PADDING(bpcn_write_info, names);
+NO_PADDING(bpcn_open_options, checkpoint_bytes);
 
 /* Elements of the caller's arrays say no size: theirs is fixed for ever, with room to grow into. */
 _Static_assert(sizeof(bpcn_read_info) == 128, "bpcn_read_info has 128 bytes");

@@ -433,13 +433,13 @@ static size_t fill_child(struct forest *f, struct forest_tree *t, size_t node, i
     struct forest_node *n = &t->node[child];
     double *ordered = f->scratch;
     for (size_t i = 0; i < FOREST_SPLIT; i++) {
-        forest_order(f, t, f->row + list[i] * d, ordered);
+        forest_order(f, t, f->row + (size_t)list[i] * d, ordered);
         if (forest_right(f, t, node, ordered) != side)
             continue;
         add_to_node(f, t, child, f->row_weight[list[i]], ordered);
         t->list[n->list * FOREST_SPLIT + n->listed++] = list[i];
         for (size_t j = 0; j < d; j++)
-            gaps += !forest_row_knows(f, list[i], j);
+            gaps += !forest_row_knows(f, (size_t)list[i], j);
     }
     return gaps;
 }
@@ -454,7 +454,7 @@ static void share_gaps(struct forest *f, struct forest_tree *t, size_t node, con
     memset(own, 0, f->packed * sizeof *own);
     for (size_t i = 0; i < FOREST_SPLIT; i++) {
         double *scatter = own;
-        forest_order(f, t, f->row + list[i] * d, ordered);
+        forest_order(f, t, f->row + (size_t)list[i] * d, ordered);
         for (size_t b = 0; b < f->blocks; b++) {
             size_t size = forest_block_size(f, b), at = b * f->block;
             gaussian_add(size, f->row_weight[list[i]], ordered + at, n, mean + at, scatter);
@@ -646,7 +646,7 @@ static int same_whole_row(const struct forest *f, uint64_t slot, const double *x
 {
     size_t d = f->options.dim;
     for (size_t j = 0; j < d; j++)
-        if (f->row[slot * d + j] != x[j] || !forest_row_knows(f, slot, j))
+        if (f->row[(size_t)slot * d + j] != x[j] || !forest_row_knows(f, (size_t)slot, j))
             return 0;
     return 1;
 }

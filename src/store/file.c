@@ -15,37 +15,37 @@
 
 enum { MOST_INTERRUPTIONS = 1000 }; /* in a row: a system that only ever interrupts is a failure */
 
-static int posix_open(void *context, const char *path, int flags, unsigned mode)
+static int system_open(void *context, const char *path, int flags, unsigned mode)
 {
     (void)context;
     return open(path, flags, (mode_t)mode);
 }
 
-static int posix_close(void *context, int fd)
+static int system_close(void *context, int fd)
 {
     (void)context;
     return close(fd);
 }
 
-static ssize_t posix_read(void *context, int fd, void *bytes, size_t n, uint64_t offset)
+static ssize_t system_read(void *context, int fd, void *bytes, size_t n, uint64_t offset)
 {
     (void)context;
     return pread(fd, bytes, n, (off_t)offset);
 }
 
-static ssize_t posix_write(void *context, int fd, const void *bytes, size_t n, uint64_t offset)
+static ssize_t system_write(void *context, int fd, const void *bytes, size_t n, uint64_t offset)
 {
     (void)context;
     return pwrite(fd, bytes, n, (off_t)offset);
 }
 
-static int posix_truncate(void *context, int fd, uint64_t length)
+static int system_truncate(void *context, int fd, uint64_t length)
 {
     (void)context;
     return ftruncate(fd, (off_t)length);
 }
 
-static int posix_sync(void *context, int fd)
+static int system_sync(void *context, int fd)
 {
     (void)context;
     return fsync(fd);
@@ -63,7 +63,7 @@ static void fill_status(const struct stat *from, struct file_status *status)
                                    .regular = S_ISREG(from->st_mode)};
 }
 
-static int posix_status(void *context, int fd, struct file_status *status)
+static int system_status(void *context, int fd, struct file_status *status)
 {
     struct stat from;
     (void)context;
@@ -73,7 +73,7 @@ static int posix_status(void *context, int fd, struct file_status *status)
     return 0;
 }
 
-static int posix_find(void *context, const char *path, struct file_status *status)
+static int system_find(void *context, const char *path, struct file_status *status)
 {
     struct stat from;
     (void)context;
@@ -85,38 +85,38 @@ static int posix_find(void *context, const char *path, struct file_status *statu
 
 /* flock belongs to the open descriptor: unlike a POSIX record lock it also keeps out a second
    opening by the same process, and is not lost when that one closes the file. */
-static int posix_lock(void *context, int fd)
+static int system_lock(void *context, int fd)
 {
     (void)context;
     return flock(fd, LOCK_EX | LOCK_NB);
 }
 
-static int posix_unlock(void *context, int fd)
+static int system_unlock(void *context, int fd)
 {
     (void)context;
     return flock(fd, LOCK_UN);
 }
 
-static int posix_permit(void *context, int fd, const struct file_status *like)
+static int system_permit(void *context, int fd, const struct file_status *like)
 {
     (void)context;
     int failed = fchown(fd, (uid_t)like->owner, (gid_t)like->group); /* may not be ours to give away */
     return fchmod(fd, (mode_t)like->mode) | failed;
 }
 
-static int posix_rename(void *context, const char *from, const char *to)
+static int system_rename(void *context, const char *from, const char *to)
 {
     (void)context;
     return rename(from, to);
 }
 
-static int posix_remove(void *context, const char *path)
+static int system_remove(void *context, const char *path)
 {
     (void)context;
     return unlink(path);
 }
 
-static int posix_room(void *context, const char *folder, uint64_t *bytes)
+static int system_room(void *context, const char *folder, uint64_t *bytes)
 {
     struct statvfs disk;
     (void)context;
@@ -127,20 +127,20 @@ static int posix_room(void *context, const char *folder, uint64_t *bytes)
 }
 
 const struct file_ops file_posix = {
-    .open = posix_open,
-    .close = posix_close,
-    .read = posix_read,
-    .write = posix_write,
-    .truncate = posix_truncate,
-    .sync = posix_sync,
-    .status = posix_status,
-    .find = posix_find,
-    .lock = posix_lock,
-    .permit = posix_permit,
-    .rename = posix_rename,
-    .remove = posix_remove,
-    .room = posix_room,
-    .unlock = posix_unlock,
+    .open = system_open,
+    .close = system_close,
+    .read = system_read,
+    .write = system_write,
+    .truncate = system_truncate,
+    .sync = system_sync,
+    .status = system_status,
+    .find = system_find,
+    .lock = system_lock,
+    .permit = system_permit,
+    .rename = system_rename,
+    .remove = system_remove,
+    .room = system_room,
+    .unlock = system_unlock,
 };
 
 /* Whether to try again: counts the interruptions in a row. */
