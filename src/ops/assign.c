@@ -17,9 +17,9 @@ enum { FACTOR_PAYS = 16 };
 /* A shard is read if its residual is at most this many times the least, plus this share of |x|^2. Larger: more shards
    are read. */
 static const double near_ratio = 1.25, near_share = 1e-3;
-/* A noisy row is read in the shard of every item whose squared distance is at most this many times the least. Larger:
-   more shards are read. */
-static const double near_square = 1.1;
+/* A noisy row is read in the shard of every item that is by no more nats less likely than the first, were its noise white
+   and of the variance that the first leaves. Larger: more shards are read, and of those that are not right more win. */
+static const double near_nats = 3;
 
 /* ---- residuals of all shards */
 
@@ -291,12 +291,14 @@ bpcn_status assign_find(const struct shards *m, const struct read_request *reque
    `most` of them. */
 static int take_hits(const struct shards *m, const struct index_query *q, size_t row, size_t most, struct assignments *out)
 {
-    size_t first = out->count, missing = index_missing(m->index);
+    size_t first = out->count, missing = index_missing(m->index), dim = m->shard[0].model->width[0];
+    double known = (double)(q->known != NULL ? masks_count_known(dim, q->known) : dim);
+    double limit = q->found > 0 ? (double)q->hits[0].square * (1 + 2 * near_nats / known) : 0;
     int failed = 0;
     for (size_t h = 0; h < q->found; h++) {
         size_t i = out->count;
         if (q->how != INDEX_EQUAL &&
-            (out->count - first == most || (double)q->hits[h].square > near_square * (double)q->hits[0].square))
+            (out->count - first == most || (double)q->hits[h].square > limit))
             break;
         while (i > first && out->list[i - 1].shard != q->hits[h].shard)
             i = q->how == INDEX_EQUAL ? first : i - 1; /* equals come shard by shard */

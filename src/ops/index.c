@@ -16,7 +16,7 @@ enum {
     LEAST_DIM = 16,      /* entries of a row below which levels do not tell rows apart */
     MOST_ROWS = 16,      /* rows a unit of the first layer beyond which a shard's rows are too blurred to be found */
     QUERIES = 32,        /* queries that are asked together, group by group. More: a group is read less often */
-    COUNTED = 256,       /* entries of a sum of distances. More: the right item comes earlier among noise, and later in time */
+    COUNTED = 512,       /* entries of a sum of distances. More: the right item comes earlier among noise, and later in time */
     NEAREST = 64,        /* items that are ranked by squares */
     RANKED = 16,         /* items whose order by squares is exact */
     NEARLY = 3,          /* levels that may differ */
