@@ -470,6 +470,41 @@ typedef struct bpcn_read_info {
 BPCN_API bpcn_status bpcn_memory_read(const bpcn_memory *memory, const float *query, const unsigned char *known,
                                       size_t n, const bpcn_read_options *options, float *out, bpcn_read_info *info);
 
+/* ---- search ------------------------------------------------------------------------------- */
+
+#define BPCN_MAX_MATCHES 64 /* of one query */
+
+/* One of the best answers to a query: 64 bytes in every version. */
+typedef struct bpcn_match {
+    double log_density; /* log predictive density of the query's known entries and the answer's code, in its shard */
+    double distance;    /* root mean square difference between query and answer over the known entries, in the caller's
+                           units */
+    double noise;       /* standard deviation that the densities assume on the known entries, the same for all answers to
+                           a query, as in bpcn_read_info */
+    uint64_t shard;     /* that has the answer */
+    uint64_t name;      /* number of the row that the answer is, if its name is kept; 0: none, or it cannot be told which */
+    unsigned char reserved[24]; /* 0 */
+} bpcn_match;
+
+/* The k best answers to each of n queries over all shards, 1 <= k <= BPCN_MAX_MATCHES: matches [n x k] in falling order of
+   their log densities, rows [n x k x dim] or NULL: the answers, found [n]: how many there are, at most k,
+   and fewer where the index sees that no other row comes near; what lies beyond them is not written. known as in bpcn_memory_read.
+
+   An answer is a row as the memory has it now, also where the query is known. Answers that are the same within the
+   memory's own noise count once. Candidates are the 2 k rows that the index has nearest to the query, or, of a memory
+   without an index (of one shard, or with room for few rows), of the latest options.deletable rows the 2 k nearest: by
+   the codes that they were written with where those are kept, otherwise by a read of the row's levels in its shard.
+   Where that leaves out rows of the memory, what a read of the query answers in each shard that could have it is a
+   candidate too. The k best are those of greatest density among all these.
+
+   Of the options it takes objective, noise and shards. Noise that is not given is that of the nearest answer. A table's
+   memory has no single rows: BPCN_INVALID. */
+BPCN_API bpcn_status bpcn_memory_search(const bpcn_memory *memory, const float *query, const unsigned char *known, size_t n,
+                                        size_t k, const bpcn_read_options *options, bpcn_match *matches, float *rows,
+                                        size_t *found);
+
+/* ---- codes and densities ------------------------------------------------------------------ */
+
 /* The codes (hidden activations, from layer 1 up) that explain n rows best:
    codes [n x code_dim]. Arguments otherwise as in bpcn_memory_read. */
 BPCN_API bpcn_status bpcn_memory_infer(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,

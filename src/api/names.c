@@ -108,6 +108,15 @@ void name_answers(const bpcn_memory *m, const struct read_request *request, bpcn
     }
 }
 
+uint64_t name_of_answer(const bpcn_memory *m, size_t shard, const void *row)
+{
+    size_t dim = shape_of(m)->width[0];
+    if (m->contents.names.count == 0)
+        return 0;
+    struct sketched answer = sketch_row(row, real_size(shape_of(m)), dim);
+    return names_recognise(&m->contents.names, shard, &answer, dim, name_sure * name_recalled);
+}
+
 /* ---- delete */
 
 enum { TRIES = 8, GRIDS = 3 };

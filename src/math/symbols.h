@@ -151,6 +151,7 @@
 #define index_find bpcn_internal_index_find
 #define index_form bpcn_internal_index_form
 #define index_free bpcn_internal_index_free
+#define index_get_row bpcn_internal_index_get_row
 #define index_items bpcn_internal_index_items
 #define index_misses bpcn_internal_index_misses
 #define index_missing bpcn_internal_index_missing
@@ -221,6 +222,7 @@
 #define model_prior_bound bpcn_internal_model_prior_bound
 #define model_resample bpcn_internal_model_resample
 #define name_answers bpcn_internal_name_answers
+#define name_of_answer bpcn_internal_name_of_answer
 #define name_padded bpcn_internal_name_padded
 #define name_sound bpcn_internal_name_sound
 #define named_wrong bpcn_internal_named_wrong
@@ -426,6 +428,7 @@
 #define projection_open BPCN_NAME(projection_open)
 #define read_energy BPCN_NAME(read_energy)
 #define read_paper BPCN_NAME(read_paper)
+#define read_predict BPCN_NAME(read_predict)
 #define read_rows BPCN_NAME(read_rows)
 #define rows_create BPCN_NAME(rows_create)
 #define rows_evaluate BPCN_NAME(rows_evaluate)

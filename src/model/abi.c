@@ -34,6 +34,7 @@ NO_PADDING(bpcn_open_options, checkpoint_bytes);
 /* Elements of the caller's arrays say no size: theirs is fixed for ever, with room to grow into. */
 _Static_assert(sizeof(bpcn_read_info) == 128, "bpcn_read_info has 128 bytes");
 _Static_assert(sizeof(bpcn_write_row) == 64, "bpcn_write_row has 64 bytes");
+_Static_assert(sizeof(bpcn_match) == 64, "bpcn_match has 64 bytes");
 _Static_assert(sizeof(bpcn_name) == 96, "bpcn_name has 96 bytes");
 
 enum { MOST = 1 << 16 }; /* bytes: more is a size that nobody has set */

@@ -451,6 +451,18 @@ int index_drop_row(struct index *x, size_t shard, const void *row, size_t size)
     return 0;
 }
 
+int index_get_row(const struct index *x, size_t shard, uint64_t place, float *row)
+{
+    struct spot s = spot_of(x, item_of(x, shard, place));
+    if (s.group == NULL || !(*s.alive & s.bit))
+        return 0;
+    for (size_t j = 0; j < x->dim; j++) {
+        size_t level = (size_t)((s.high[j * WORDS] & s.bit) != 0) * 2 + ((s.low[j * WORDS] & s.bit) != 0);
+        row[j] = x->middle[LEVELS * j + level];
+    }
+    return 1;
+}
+
 void index_age(struct index *x, double by)
 {
     x->age += by;

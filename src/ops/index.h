@@ -90,6 +90,10 @@ struct index_query {
 /* Finds the candidates of n queries: those that are equal, or where there are none those nearly equal, or the nearest. */
 bpcn_status index_find(const struct index *index, size_t n, struct index_query *query);
 
+/* row [dim] becomes the mean values of an item's levels: the item itself, but for what a level leaves open. 0 if there is
+   no such item. */
+int index_get_row(const struct index *index, size_t shard, uint64_t place, float *row);
+
 /* ---- in a file, as 8-byte words */
 
 /* What the file's header says: whether there is an index with anything in it (NULL: no), and how many first rows wait,

@@ -158,6 +158,23 @@ bpcn_status read_energy(const struct shard *shard, struct team *team, const stru
     return status;
 }
 
+bpcn_status read_predict(const struct shard *shard, size_t n, const void *codes, void *rows)
+{
+    const struct model *model = shard->model;
+    size_t most = n < BATCH ? n : BATCH, dim = model->width[0];
+    struct energy energy = {
+        .model = model, .particle = &model->particles[model_heaviest(model)], .weighing = &weighing_density};
+    struct workspace *work = workspace_create(model, most > 0 ? most : 1, 0, NULL);
+    if (work == NULL)
+        return BPCN_NO_MEMORY;
+    for (size_t first = 0; first < n; first += most) {
+        size_t count = n - first < most ? n - first : most;
+        energy_predict(&energy, count, (const real *)codes + first * model->code_dim, work, (real *)rows + first * dim);
+    }
+    workspace_free(work);
+    return BPCN_OK;
+}
+
 /* ---- the search of one particle after the other */
 
 struct search {

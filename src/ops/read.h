@@ -45,6 +45,7 @@ struct read {
 /* As in struct shard_ops. */
 bpcn_status read_rows(const struct shard *shard, struct team *team, const struct read_request *request);
 bpcn_status read_energy(const struct shard *shard, struct team *team, const struct energy_request *request);
+bpcn_status read_predict(const struct shard *shard, size_t n, const void *codes, void *rows);
 
 /* ---- what all three files share */
 

@@ -124,6 +124,7 @@ const struct shard_ops network_ops = {
     .residuals = shortlist_residuals,
     .read = read_rows,
     .energy = read_energy,
+    .predict = read_predict,
     .sample = shard_sample,
     .get_mean = shard_get_mean,
     .set_mean = shard_set_mean,

@@ -86,6 +86,8 @@ struct shard_ops {
     bpcn_status (*residuals)(const struct shard *shard, const struct shortlist_request *request);
     bpcn_status (*read)(const struct shard *shard, struct team *team, const struct read_request *request);
     bpcn_status (*energy)(const struct shard *shard, struct team *team, const struct energy_request *request);
+    /* rows real [n x dim], as the heaviest particle predicts them from codes real [n x code_dim]. */
+    bpcn_status (*predict)(const struct shard *shard, size_t n, const void *codes, void *rows);
     bpcn_status (*sample)(const struct model *model, size_t n, uint64_t draw, void *out);
     void (*get_mean)(const struct layer *layer, double *mean);
     void (*set_mean)(struct layer *layer, const double *mean);
