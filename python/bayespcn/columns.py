@@ -187,6 +187,11 @@ def _number(name: str, values: Array, most: int, dates: str = "", **writing: Any
     )
 
 
+def number_column(name: str, values: Array, most: int) -> Column:
+    """A column of floats, with what they are written like; most: that centre and scale are taken from."""
+    return _number(name, values, most, **_writing(values, False))
+
+
 def _names_ids(name: str) -> bool:
     return re.search(r"(^|[^A-Za-z])(id|uuid|guid)$", name, re.I) is not None or re.search(r"[a-z](I[Dd]|UUID|GUID)$", name) is not None
 

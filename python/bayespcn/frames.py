@@ -75,7 +75,9 @@ def filled_with_numbers(column: Any, series: Any, missing: Mask, values: Array) 
     the column's writing."""
     if series.dtype.kind == "M":
         return _filled(series, missing, list(times_of(values)))
-    if known_values(series).dtype.kind in "OUT" and len(known_values(series)):
+    known = known_values(series)
+    special = column.prefix or column.suffix or column.group or column.date
+    if known.dtype.kind in "OUT" if len(known) else special and series.dtype.kind == "O":
         return _filled(series, missing, [text_of(column, value) for value in values.tolist()])
     if series.dtype.kind in "iu":
         range_of = np.iinfo(series.dtype.type)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .columns import Column, centre_and_scale, looked_at
+from .columns import Column, looked_at, number_column
 from .memory import Memory
 
 Self = TypeVar("Self", bound="_MemoryEstimator")
@@ -37,11 +37,13 @@ class _MemoryEstimator(BaseEstimator):
         checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
         return checked
 
-    def _begin(self, X: Floats64) -> None:
+    def _begin(self, X: Floats64, whole: bool) -> None:
+        """whole: these are all rows, so that what they hold bounds the answers."""
         columns = []
-        for j, values in enumerate(X[: looked_at(X.shape[1])].T):
+        for j, values in enumerate(X.T):
             known = values[~np.isnan(values)]
-            columns.append(Column(f"x{j}", "number", *(centre_and_scale(known) if len(known) else (0.0, 1.0))))
+            column = number_column(f"x{j}", known, looked_at(X.shape[1])) if len(known) else Column(f"x{j}")
+            columns.append(column if whole else Column(column.name, "number", column.centre, column.scale))
         self.memory_ = Memory(columns=columns, clip=True, seed=self.seed, threads=self.threads)
 
     def _learn(self, X: Floats64) -> None:
@@ -51,7 +53,7 @@ class _MemoryEstimator(BaseEstimator):
     def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Begins anew and writes the rows."""
         checked = self._checked(X, reset=True)
-        self._begin(checked)
+        self._begin(checked, True)
         self._learn(checked)
         self._learnt(checked)
         return self
@@ -61,7 +63,7 @@ class _MemoryEstimator(BaseEstimator):
         first = not hasattr(self, "memory_")
         checked = self._checked(X, reset=first)
         if first:
-            self._begin(checked)
+            self._begin(checked, False)
         self._learn(checked)
         self._learnt(checked)
         return self
