@@ -157,8 +157,15 @@ int gaussian_posterior(size_t dim, double n, const double *mean, const double *s
         out->mean[i] = (n * mean[i] + kappa * prior->mean[i]) / (n + kappa);
     matmul_mirror_upper(dim, c);
     memcpy(out->precision, c, dim * dim * sizeof *c);
-    if (factor_small(dim, out->precision, &out->log_det) != 0)
-        return -1;
+    if (factor_small(dim, out->precision, &out->log_det) != 0) {
+        /* Entries that follow from each other, as two equal columns do: each level of a tree shrinks what is left between
+           them by nu / (n + nu), at last below rounding. The floor as independent noise of each entry bounds it. */
+        for (size_t i = 0; i < dim; i++)
+            c[i * dim + i] += floor[i];
+        memcpy(out->precision, c, dim * dim * sizeof *c);
+        if (factor_small(dim, out->precision, &out->log_det) != 0)
+            return -1;
+    }
     invert_factor(dim, out->precision, work);
     square_inverse(dim, out->precision);
     return 0;

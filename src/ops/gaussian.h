@@ -37,7 +37,8 @@ struct gaussian {
 /* The posterior mean under a normal-inverse-Wishart prior with this mean m0 and covariance C0, of weights kappa and nu:
        m = (n mean + kappa m0) / (n + kappa)
        C = (scatter + nu C0 + kappa n / (n + kappa) (mean - m0)(mean - m0)') / (n + nu)
-   with no entry of diag(C) below floor [dim]. prior and out may not share memory. -1 when C is not positive definite.
+   with no entry of diag(C) below floor [dim], and floor added to diag(C) where C is singular up to rounding. prior and
+   out may not share memory. -1 when C is not positive definite even so.
    work [gaussian_work(dim)]. */
 int gaussian_posterior(size_t dim, double n, const double *mean, const double *scatter, const struct gaussian *prior,
                        double kappa, double nu, const double *floor, struct gaussian *out, double *work);

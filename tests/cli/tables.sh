@@ -191,6 +191,9 @@ law "and can be told" contains "$(printf 'd,x\n1/2/2024,1.5\n3/4/2024,2.5\n5/6/2
 law "words can have an order, numbers a period" sh -c 'awk "BEGIN { print \"size,wind\"; for (i = 0; i < 90; i++) print (i % 3 ? i % 2 ? \"small\" : \"large\" : \"medium\") \",\" i * 4 }" >o.csv
     "$BPCN" create oo.mem --like o.csv --column size:ordered:small,medium,large --column wind:periodic:360 | tr -s " " >o.said
     grep -q "size ordered small < medium < large" o.said && grep -q "wind number 0 to 356, centre .*, period 360" o.said && "$BPCN" info oo.mem --json | grep -q "\"dim\":3"'
+law "a column that repeats another is learnt, and filled from it" sh -c 'awk "BEGIN { srand(2); print \"a,b,c\"; for (i = 0; i < 4000; i++) { x = rand(); printf \"%.4f,%.4f,%.4f\\n\", x, x, rand() } }" >same.csv
+    "$BPCN" create same.mem --like same.csv -q && "$BPCN" write same.mem same.csv -q && sed -n "1p;3900,\$p" same.csv | sed "1!s/,[^,]*,/,,/" >same.gaps.csv && "$BPCN" fill same.mem same.gaps.csv -q |
+    awk -F, "NR > 1 && (\$1 - \$2 > 0.01 || \$2 - \$1 > 0.01) { bad = 1 } END { exit bad || NR != 103 }"'
 
 # row by row
 answer() { # answer COMMAND...: types each line of lines.txt and waits for the answer to it before the next
