@@ -33,7 +33,7 @@ from ._bayespcn import (
 )
 from .columns import Column, columns_of
 from .memory import Memory
-from .results import Codes, Read, Written
+from .results import Codes, Match, Read, Written
 
 __all__ = [
     "BusyError",
@@ -52,6 +52,7 @@ __all__ = [
     "NewerError",
     "NoMemoryError",
     "NumericError",
+    "Match",
     "Read",
     "ReadOnlyError",
     "RefusedError",

@@ -14,8 +14,10 @@ from .life import Living
 from .options import CHOICES, TABLE_READ, layout_of, numbers_of, options_of
 from .parts import WRITE_ROWS, Progress, in_parts, parts_of, some_of, teller_of
 from .picture import png_of_samples
-from .results import Codes, Read, Written
+from .results import Codes, Match, Read, Written
 from .rows import Array, Arrays, Floats, Mask, Rows
+
+MAX_MATCHES = 64  # BPCN_MAX_MATCHES
 
 
 class Memory(Living):
@@ -195,6 +197,44 @@ class Memory(Living):
             raise raw.InvalidError("out must be a contiguous, writable float32 array of the shape of the rows")
         room: Floats = out.reshape(rows.x.shape)
         return room
+
+    def search(
+        self, q: Any, k: int = 5, known: Any = None, *, noise: float | None = None, shards: int = 0
+    ) -> list[Match] | list[list[Match]]:
+        """The `k` best answers to each query over all shards, best first: a list for each query, or one list where one
+        query was given. Each answer is a row as the memory has it now.
+
+        >>> memory = Memory(dim=4, names=10)
+        >>> _ = memory.write(np.eye(4), names=["a", "b", "c", "d"])
+        >>> [match.name for match in memory.search([1.0, 0.5, float("nan"), float("nan")], k=2)]
+        ['a', 'b']
+        """
+        rows = self._layout.encode(q, known)
+        options = self._read_options(noise, None, shards)
+        n = len(rows.x)
+        if not 1 <= k <= MAX_MATCHES:
+            raise raw.InvalidError(f"k is {k}, but must be from 1 to {MAX_MATCHES}")
+        answers = np.zeros((n, k, self._layout.dim), np.float32)
+        matches = np.zeros((n, k), np.dtype(raw.MATCH))
+        found = np.zeros(n, np.uintp)
+
+        def ask(x: Floats, mask: Mask | None, some: Array, info: Array, counts: Array) -> None:
+            self._handle.search(x, mask, k, options, info, some, counts)
+
+        in_parts(ask, rows, known is None and not self._layout.fills, answers, matches, found)
+        kept = {number: name for name, number, _ in self._handle.get_names()} if matches["name"].any() else {}
+        told = [
+            [
+                Match(
+                    self._layout.decode(answers[i, j : j + 1], Rows(answers[i, j : j + 1], None, True)),
+                    matches[i, j],
+                    kept.get(int(matches[i, j]["name"])),
+                )
+                for j in range(int(found[i]))
+            ]
+            for i in range(n)
+        ]
+        return told[0] if rows.single else told
 
     def infer(self, x: Any, known: Any = None, *, noise: float | None = None, objective: str | None = None) -> Codes:
         """The codes (hidden activations) that explain rows best."""

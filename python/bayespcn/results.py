@@ -56,6 +56,22 @@ class Read(_Told):
         return f"Read(familiarity={np.array2string(np.asarray(self.familiarity), precision=3, threshold=8)})"
 
 
+class Match:
+    """One of the best answers to a query."""
+
+    def __init__(self, x: Any, info: Any, name: str | None) -> None:
+        self.x = x  #: the answer, in the form of the query
+        self.info = info  #: all that is told of it
+        self.name = name  #: of the row that it is, None where none is kept or it cannot be told which
+        self.log_density = float(info["log_density"])  #: of the query's known entries and the answer's code
+        self.distance = float(info["distance"])  #: root mean square difference on what is known of the query
+        self.noise = float(info["noise"])  #: standard deviation that the densities assume, the same for all answers
+        self.shard = int(info["shard"])  #: that has it
+
+    def __repr__(self) -> str:
+        return f"Match(name={self.name!r}, distance={self.distance:.3g}, log_density={self.log_density:.1f})"
+
+
 class Codes(_Told):
     """The codes that explain rows best."""
 

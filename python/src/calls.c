@@ -119,6 +119,35 @@ static PyObject *infer_codes(PyObject *self, PyObject *args)
     return ask(self, args, bpcn_memory_infer, handle_code_dim((handle *)self));
 }
 
+/* k: answers to each query. */
+static PyObject *search_rows(PyObject *self, PyObject *args)
+{
+    PyObject *ox, *oknown, *ooptions, *omatches, *orows, *ofound;
+    Py_ssize_t k;
+    struct buffers b = {.count = 0};
+    struct call call;
+    bpcn_read_options options;
+    size_t n, dim = dim_of(self);
+    bpcn_read_options_default(&options, sizeof options);
+    if (!PyArg_ParseTuple(args, "OOnOOOO:search", &ox, &oknown, &k, &ooptions, &omatches, &orows, &ofound) ||
+        fields_set(read_options_fields, ooptions, &options) != 0)
+        return NULL;
+    size_t most = k < 0 || k > BPCN_MAX_MATCHES ? 0 : (size_t)k; /* the library refuses 0 */
+    const float *x = buffers_take_rows(&b, ox, "x", dim, &n);
+    const unsigned char *known = buffers_take(&b, oknown, "known", '?', n * dim, BUFFER_IN);
+    bpcn_match *matches = buffers_take(&b, omatches, "matches", 'x', n * most * sizeof *matches, BUFFER_OUT);
+    float *rows = buffers_take(&b, orows, "rows", 'f', n * most * dim, BUFFER_OUT);
+    size_t *found = buffers_take(&b, ofound, "found", 'L', n, BUFFER_OUT);
+    bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, SHARED);
+    bpcn_status status = BPCN_OK;
+    if (memory != NULL) {
+        status = bpcn_memory_search(memory, x, known, n, most, &options, matches, rows, found);
+        call_end(&call);
+    }
+    buffers_release(&b);
+    return memory == NULL ? NULL : none_or_error(status);
+}
+
 static PyObject *score_rows(PyObject *self, PyObject *args)
 {
     PyObject *ox, *oknown, *odensity;
@@ -394,6 +423,7 @@ PyMethodDef handle_methods[] = {
     {"get_name", get_name, METH_VARARGS, "get_name(number) -> (name, number, shard)"},
     {"read", read_rows, METH_VARARGS, "read(x, known, options, out, info, spread)"},
     {"infer", infer_codes, METH_VARARGS, "infer(x, known, options, codes, info, spread)"},
+    {"search", search_rows, METH_VARARGS, "search(x, known, k, options, matches, rows, found)"},
     {"score", score_rows, METH_VARARGS, "score(x, known, log_density)"},
     {"typicality", typicality, METH_VARARGS, "typicality(log_density, typicality)"},
     {"energy", energy, METH_VARARGS, "energy(x, known, codes, options, energy, grad)"},

@@ -55,6 +55,8 @@ const struct field recovery_fields[] = {V(writes), V(records),     V(rows),     
 const struct field read_info_fields[] = {I(energy),   I(log_density),   I(familiarity), I(noise), I(residual),
                                          I(variance), I(evaluations),   I(particle),    I(shard), I(converged),
                                          I(verdict),  I(shard_density), I(known),       I(name),  END};
+#define M(member) FIELD(bpcn_match, member)
+const struct field match_fields[] = {M(log_density), M(distance), M(noise), M(shard), M(name), END};
 #define W(member) FIELD(bpcn_write_row, member)
 const struct field write_row_fields[] = {W(energy),  W(leverage),    W(evaluations), W(shard), W(converged),
                                          W(verdict), W(familiarity), W(typicality),  END};

@@ -270,6 +270,7 @@ static int add_constants(PyObject *module)
             return -1;
     return add_names(module, "ACTIVATIONS", activation_name) || add_names(module, "VERDICTS", verdict_name) ||
                    add_dtype(module, "READ_INFO", read_info_fields, sizeof(bpcn_read_info)) ||
+                   add_dtype(module, "MATCH", match_fields, sizeof(bpcn_match)) ||
                    add_dtype(module, "WRITE_ROW", write_row_fields, sizeof(bpcn_write_row)) ||
                    PyModule_AddStringConstant(module, "VERSION", bpcn_version())
                ? -1

@@ -32,7 +32,7 @@ struct field {
 };
 
 extern const struct field options_fields[], read_options_fields[], open_options_fields[], stats_fields[],
-    file_info_fields[], recovery_fields[], read_info_fields[], write_row_fields[];
+    file_info_fields[], recovery_fields[], read_info_fields[], write_row_fields[], match_fields[];
 
 int fields_set(const struct field *fields, PyObject *values, void *to); /* values: a dictionary or None */
 PyObject *fields_get(const struct field *fields, const void *from);
