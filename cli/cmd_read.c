@@ -21,7 +21,7 @@ struct scores;
 
 /* Opens a CSV file ("-": standard output); NULL after a message. A row with a typicality of at most `alarm` is an
    alarm; a negative alarm leaves that column out. */
-struct scores *scores_open(const struct console *console, const char *path, double alarm);
+struct scores *scores_open(const struct console *console, const char *path, double alarm, bool table);
 
 /* Of the row with that number, counted from 0 over all inputs; a typicality below 0 is not known, and left empty. info
  * NULL: the row could not be read. 0, or an exit status after a message. */
@@ -38,11 +38,12 @@ struct scores {
     const struct console *console;
     fmt_output *out;
     double alarm;
+    bool table; /* whose rows have no familiarity */
 };
 
-struct scores *scores_open(const struct console *console, const char *path, double alarm)
+struct scores *scores_open(const struct console *console, const char *path, double alarm, bool table)
 {
-    const char *header = alarm < 0 ? "row,log_density,familiarity,verdict,typicality\n"
+    const char *header = table ? (alarm < 0 ? "row,log_density,typicality\n" : "row,log_density,typicality,alarm\n") : alarm < 0 ? "row,log_density,familiarity,verdict,typicality\n"
                                    : "row,log_density,familiarity,verdict,typicality,alarm\n";
     struct scores *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -51,6 +52,7 @@ struct scores *scores_open(const struct console *console, const char *path, doub
     }
     s->console = console;
     s->alarm = alarm;
+    s->table = table;
     if (fmt_output_open(path, &s->out) == BPCN_OK && fmt_output_put(s->out, header, strlen(header)) == BPCN_OK)
         return s;
     console_error(console, "%s", bpcn_error());
@@ -69,12 +71,12 @@ int scores_add(struct scores *s, size_t row, const bpcn_read_info *info, double 
     bool alarm = typicality >= 0 && typicality <= s->alarm;
     if (typicality >= 0)
         snprintf(share, sizeof share, "%.6g", typicality);
-    int size = info == NULL ? snprintf(line, sizeof line, "%zu,,,not read,%s\n", row, s->alarm < 0 ? "" : ",")
+    const char *flag = s->alarm < 0 ? "" : alarm ? ",1" : ",0";
+    int size = s->table && info == NULL ? snprintf(line, sizeof line, "%zu,not read,%s\n", row, s->alarm < 0 ? "" : ",")
+               : s->table ? snprintf(line, sizeof line, "%zu,%.6f,%s%s\n", row, info->log_density, share, flag)
+               : info == NULL ? snprintf(line, sizeof line, "%zu,,,not read,%s\n", row, s->alarm < 0 ? "" : ",")
                             : snprintf(line, sizeof line, "%zu,%.6f,%.6g,%s,%s%s\n", row, info->log_density,
-                                       info->familiarity, bpcn_verdict_name(info->verdict), share,
-                                       s->alarm < 0 ? ""
-                                       : alarm      ? ",1"
-                                                    : ",0");
+                                       info->familiarity, bpcn_verdict_name(info->verdict), share, flag);
     if (fmt_output_put(s->out, line, (size_t)size) == BPCN_OK)
         return 0;
     return console_error(s->console, "%s", bpcn_error());
@@ -106,6 +108,7 @@ struct reading {
     bool write;   /* score --write: write every row after its score */
     double alarm; /* score --alarm: for rows of this typicality and below; negative: none */
     size_t alarms;
+    bool explain; /* score --explain */
     const char *scores_path; /* score -o */
     struct scores *scores;
     size_t written;
@@ -208,13 +211,61 @@ static bool alarming(const struct reading *r, const struct row_view *v)
     return v->typicality >= 0 && v->typicality <= r->alarm;
 }
 
+enum { BLAMED_MOST = 5 };
+static const double blamed_least = 2; /* nats: two deviations */
+
+/* "depth 90.9, expected 61.8 +- 1.1 given the others", a line for each column to blame. */
+static void print_blame(const struct reading *r, const struct row_view *v)
+{
+    const fmt_schema *fields = &r->file.note.fields;
+    const float *x = v->query->x + v->row * fields->dim;
+    const unsigned char *known = v->query->known + v->row * fields->dim;
+    fmt_style plain = {.separator = ' ', .decimal = '.'}, given = {.separator = ' ', .decimal = '.', .beyond = true};
+    struct blame *blames = calloc(fields->count, sizeof *blames);
+    float *expected = calloc(fields->dim, sizeof *expected);
+    int count = blames && expected ? recall_explain(&r->file, x, known, blames, expected) : -1;
+    bool json = r->file.console->json;
+    if (json)
+        fputs(",\"blame\":[", stdout);
+    for (int i = 0; i < count && i < BLAMED_MOST && blames[i].nats >= blamed_least; i++) {
+        const fmt_column *c = blames[i].column;
+        char value[FMT_CELL_ROOM], wanted[FMT_CELL_ROOM], spread[FMT_CELL_ROOM];
+        fmt_decode_text(c, x + c->offset, &given, value, sizeof value);
+        fmt_decode_text(c, expected + c->offset, &plain, wanted, sizeof wanted);
+        if (json) {
+            fputs(i ? ",{\"column\":" : "{\"column\":", stdout);
+            json_write_string(stdout, c->name);
+            fputs(",\"value\":", stdout);
+            json_write_string(stdout, value);
+            fputs(",\"expected\":", stdout);
+            json_write_string(stdout, wanted);
+            printf(",\"%s\":%.6g,\"nats\":%.6g}", c->kind == FMT_CATEGORY ? "probability" : "deviation",
+                   blames[i].deviation, blames[i].nats);
+            continue;
+        }
+        fmt_column shown = {.kind = FMT_NUMBER, .scale = c->scale};
+        fmt_format_number(&shown, blames[i].deviation, '.', spread, sizeof spread);
+        if (c->kind == FMT_CATEGORY)
+            console_print(r->file.console, "    %s %s, expected %s (probability %.2f, of %s %.3f) given the others\n",
+                          c->name, value, wanted, blames[i].deviation, value, blames[i].chance);
+        else
+            console_print(r->file.console, "    %s %s, expected %s +- %s given the others\n", c->name, value, wanted,
+                          spread);
+    }
+    if (json)
+        fputs("]", stdout);
+    free(blames);
+    free(expected);
+}
+
 static void print_row_json(const struct reading *r, const struct row_view *v, double error)
 {
     bool refused = !r->score && v->answer == NULL;
     fputs("{\"input\":", stdout);
     json_write_string(stdout, v->batch->name);
-    printf(",\"row\":%zu,\"familiarity\":%.9g,\"verdict\":\"%s\"", v->batch->first + v->row, v->info->familiarity,
-           bpcn_verdict_name(v->info->verdict));
+    printf(",\"row\":%zu", v->batch->first + v->row);
+    if (r->options.kind == BPCN_NETWORKS)
+        printf(",\"familiarity\":%.9g,\"verdict\":\"%s\"", v->info->familiarity, bpcn_verdict_name(v->info->verdict));
     if (v->name[0] != '\0') {
         fputs(",\"name\":", stdout);
         json_write_string(stdout, v->name);
@@ -228,7 +279,10 @@ static void print_row_json(const struct reading *r, const struct row_view *v, do
     if (r->alarm >= 0)
         printf(",\"alarm\":%s", alarming(r, v) ? "true" : "false");
     printf(",\"known\":%" PRIu64 ",\"variance\":%.6g", v->info->known, v->info->variance);
-    printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
+    if (r->explain && (r->alarm < 0 || alarming(r, v)))
+        print_blame(r, v);
+    if (r->options.kind == BPCN_NETWORKS)
+        printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
            v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",
            v->info->particle);
     if (r->options.shards > 1)
@@ -268,8 +322,11 @@ static void print_row(const struct reading *r, const struct row_view *v, double 
     if (r->out_options.path != NULL || r->scores != NULL)
         return;
     batch_row_name(v->batch, v->row, name, sizeof name);
-    console_print(console, "%s  %s%.4f %s%s", name, console_colour(console, verdict_colour(verdict)),
-                  v->info->familiarity, bpcn_verdict_name(verdict), console_colour(console, COLOUR_PLAIN));
+    if (r->options.kind == BPCN_TABLE) /* rows of a table are never twice the same */
+        console_print(console, "%s  log density %.3f", name, v->info->log_density);
+    else
+        console_print(console, "%s  %s%.4f %s%s", name, console_colour(console, verdict_colour(verdict)),
+                      v->info->familiarity, bpcn_verdict_name(verdict), console_colour(console, COLOUR_PLAIN));
     if (!r->score && v->answer == NULL)
         console_print(console, "  not answered");
     if (v->typicality >= 0 && (r->alarm >= 0 || r->options.kind == BPCN_TABLE))
@@ -285,6 +342,8 @@ static void print_row(const struct reading *r, const struct row_view *v, double 
     if (r->shards > 1)
         console_print(console, "  shard %" PRIu64, v->info->shard);
     console_print(console, "\n");
+    if (r->explain && (r->alarm < 0 || alarming(r, v)))
+        print_blame(r, v);
 }
 
 /* ---- counting */
@@ -547,12 +606,16 @@ static int open_and_read(struct args *a, struct reading *r)
     memory_file_options(&r->file, &r->options);
     memory_file_stats(&r->file, &stats);
     r->shards = stats.shards;
+    if (r->explain && r->options.kind != BPCN_TABLE) {
+        memory_file_close(&r->file);
+        return console_usage(&a->console, "--explain: %s is no table's memory", args_rest(a)[0]);
+    }
     const fmt_schema *fields = &r->file.note.fields;
     r->out_options.channels_last = r->input.channels_last;
     r->maker = query_open(&a->console, fields, &r->query, &status);
     r->out = r->maker ? output_open(&a->console, fields, &r->out_options) : NULL;
     if (r->out != NULL && r->scores_path != NULL)
-        r->scores = scores_open(&a->console, r->scores_path, r->alarm);
+        r->scores = scores_open(&a->console, r->scores_path, r->alarm, r->options.kind == BPCN_TABLE);
     if (r->out != NULL && (r->scores != NULL || r->scores_path == NULL))
         input = input_open(&a->console, fields, &r->input, args_rest(a) + 1, args_count(a) - 1);
     if (r->maker != NULL)
@@ -574,6 +637,8 @@ static int read_or_score(int argc, char **argv, bool score)
             r.refuse = args_number(&a, optarg, 0, 1);
         else if (c == OPT_WRITE)
             r.write = true;
+        else if (c == OPT_EXPLAIN)
+            r.explain = true;
         else if (c == OPT_ALARM)
             r.alarm = args_number(&a, optarg, 0, 1);
         else if (c == OPT_SCORES)

@@ -116,3 +116,68 @@ double recall_cell_spread(const fmt_column *column, const float *x, const float 
     }
     return all > 0 ? 1 - best / all : 1 - 1 / (double)column->size;
 }
+
+/* ---- Which columns of a row of a table are to blame for its being odd. */
+
+static int by_blame(const void *a, const void *b)
+{
+    double x = ((const struct blame *)a)->nats, y = ((const struct blame *)b)->nats;
+    return (x < y) - (x > y);
+}
+
+/* Chances of a category's words from what is expected of their entries. */
+static void blame_word(const fmt_column *c, const float *x, const double *expected, struct blame *blame)
+{
+    double all = 0, best = 0, own = 0;
+    size_t word = 0;
+    for (size_t k = 1; k < c->size; k++)
+        word = x[k] > x[word] ? k : word;
+    for (size_t k = 0; k < c->size; k++) {
+        double chance = fmin(fmax(expected[k] * c->scale + c->centre, 0), 1) + 1e-3; /* none is impossible */
+        all += chance;
+        best = fmax(best, chance);
+        own = k == word ? chance : own;
+    }
+    blame->deviation = best / all;
+    blame->chance = own / all;
+    blame->nats = log(best / own);
+}
+
+int recall_explain(const struct memory_file *file, const float *x, const unsigned char *known, struct blame *blames,
+                   float *expected)
+{
+    const fmt_schema *fields = &file->note.fields;
+    const bpcn_memory *memory = memory_file_memory(file);
+    size_t dim = fields->dim;
+    int count = 0;
+    double *mean = malloc(3 * dim * sizeof *mean), *deviation = mean + dim, *nats = mean + 2 * dim;
+    if (mean == NULL || memory == NULL ||
+        bpcn_memory_explain(memory, x, known, 1, mean, deviation, nats) != BPCN_OK) {
+        if (memory != NULL)
+            console_error(file->console, "%s", mean != NULL ? bpcn_error() : "out of memory");
+        free(mean);
+        return -1;
+    }
+    for (size_t j = 0; j < dim; j++)
+        expected[j] = (float)mean[j];
+    for (size_t k = 0; k < fields->count; k++) {
+        const fmt_column *c = &fields->column[k];
+        struct blame blame = {.column = c, .nats = 0};
+        if (known != NULL && !known[c->offset])
+            continue;
+        if (c->kind == FMT_CATEGORY) {
+            blame_word(c, x + c->offset, mean + c->offset, &blame);
+        } else {
+            float spread[2] = {(float)deviation[c->offset], c->size > 1 ? (float)deviation[c->offset + 1] : 0};
+            blame.deviation = recall_cell_spread(c, expected + c->offset, spread);
+            for (size_t j = 0; j < c->size && c->size <= 2; j++) { /* a period has two entries, which say each other */
+                size_t at = c->offset + j;
+                blame.nats = fmax(blame.nats, c->size == 1 ? nats[at] : .5 * pow(((double)x[at] - mean[at]) / deviation[at], 2));
+            }
+        }
+        blames[count++] = blame;
+    }
+    free(mean);
+    qsort(blames, (size_t)count, sizeof *blames, by_blame);
+    return count;
+}

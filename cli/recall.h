@@ -29,4 +29,18 @@ bpcn_status recall_fill(const struct memory_file *file, float *x, const unsigned
    right. */
 double recall_cell_spread(const fmt_column *column, const float *x, const float *spread);
 
+/* ---- Which columns of a row of a table are to blame for its being odd. */
+
+struct blame {
+    const fmt_column *column;
+    double nats;      /* how much less likely the cell is than what is expected of it: z^2 / 2 for a number z off */
+    double deviation; /* of a number, in its units; of a word the probability of the word that is expected */
+    double chance;    /* of a word: that of the row's own */
+};
+
+/* Of a row x [dim], known or NULL: blames [columns], the greatest first, and expected [dim], to be decoded as a row. The
+   number of columns that are known; a negative number after a message. */
+int recall_explain(const struct memory_file *file, const float *x, const unsigned char *known, struct blame *blames,
+                   float *expected);
+
 #endif

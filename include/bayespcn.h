@@ -529,6 +529,14 @@ BPCN_API bpcn_status bpcn_memory_score(const bpcn_memory *memory, const float *x
 BPCN_API bpcn_status bpcn_memory_typicality(const bpcn_memory *memory, const double *log_density, size_t n,
                                             double *typicality);
 
+/* Of a table: what every known entry of n rows should be by the known entries of the other columns, expected and
+   deviation [n x dim] in the caller's units, and how much less likely it is than that, blame [n x dim] in nats: z^2 / 2
+   for an entry z deviations off where the memory expects a normal distribution. Of a column of several entries
+   (options.column), which say each other, the blame is 0. All are 0 where nothing is known. A row that
+   bpcn_memory_typicality alarms about owes it to the columns of greatest blame. */
+BPCN_API bpcn_status bpcn_memory_explain(const bpcn_memory *memory, const float *x, const unsigned char *known, size_t n,
+                                         double *expected, double *deviation, double *blame);
+
 /* The energy, -log p(x, h), of given rows and codes [n x code_dim] under the read objective, and
    its gradient over the codes (grad may be NULL); of several shards, of their mixture by their rows. */
 BPCN_API bpcn_status bpcn_memory_energy(const bpcn_memory *memory, const float *x, const unsigned char *known,

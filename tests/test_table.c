@@ -124,6 +124,60 @@ static void odd_rows_are_less_likely_and_less_typical(void **state)
     bpcn_memory_free(m);
 }
 
+static void a_wrong_cell_is_blamed_before_all_others(void **state)
+{
+    (void)state;
+    struct scene s;
+    double expected[DIM], deviation[DIM], blame[DIM], was[DIM];
+    float row[DIM];
+    make_scene(&s);
+    bpcn_memory *m = make_memory(table_options());
+    assert_ok(bpcn_memory_write(m, s.x, NULL, ROWS, NULL));
+    for (size_t j = 0; j < DIM; j++) {
+        memcpy(row, s.query, sizeof row);
+        assert_ok(bpcn_memory_explain(m, row, NULL, 1, was, deviation, blame));
+        row[j] += 5;
+        assert_ok(bpcn_memory_explain(m, row, NULL, 1, expected, deviation, blame));
+        for (size_t i = 0; i < DIM; i++)
+            assert_true(i == j || blame[i] < blame[j]);
+        assert_near(expected[j], was[j], 1e-9); /* what the others say of it does not depend on it */
+        assert_true(blame[j] > 10 && fabs((double)row[j] - expected[j]) > 4 * deviation[j]);
+    }
+    memset(row, 0, sizeof row);
+    assert_ok(bpcn_memory_explain(m, s.query, s.asked, 1, expected, deviation, blame));
+    for (size_t j = 0; j < DIM; j++)
+        assert_true(s.asked[j] || (expected[j] == 0 && deviation[j] == 0 && blame[j] == 0));
+    bpcn_memory_free(m);
+}
+
+/* The words of a category say each other: each is expected by the rest of the row alone. */
+static void a_column_of_several_entries_is_explained_without_itself(void **state)
+{
+    (void)state;
+    enum { N = 400 };
+    static const size_t column[4] = {7, 3, 3, 9};
+    static float x[N * 4];
+    double expected[4], deviation[4], blame[4];
+    struct dice dice = {4};
+    bpcn_options o = table_options();
+    for (size_t i = 0; i < N; i++) { /* two words, by the sign of the first entry; the last is noise */
+        float *row = x + 4 * i;
+        row[0] = (float)dice_normal(&dice);
+        row[1] = row[0] > 0 ? 1 : -1;
+        row[2] = -row[1];
+        row[3] = (float)dice_normal(&dice);
+    }
+    o.dim = 4;
+    o.column = column;
+    bpcn_memory *m = make_memory(o);
+    assert_ok(bpcn_memory_write(m, x, NULL, N, NULL));
+    float wrong[4] = {1.5f, -1, 1, 0};
+    assert_ok(bpcn_memory_explain(m, wrong, NULL, 1, expected, deviation, blame));
+    assert_true(expected[1] > .5 && expected[2] < -.5); /* measured: .97 */
+    assert_true(blame[1] == 0 && blame[2] == 0);
+    bpcn_memory_free(m);
+}
+
 static void a_file_gives_the_same_bits_after_its_log_a_checkpoint_and_a_copy(void **state)
 {
     (void)state;
@@ -319,6 +373,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_are_filled_better_than_by_means_and_known_cells_stay),
         cmocka_unit_test(odd_rows_are_less_likely_and_less_typical),
+        cmocka_unit_test(a_wrong_cell_is_blamed_before_all_others),
+        cmocka_unit_test(a_column_of_several_entries_is_explained_without_itself),
         cmocka_unit_test(a_file_gives_the_same_bits_after_its_log_a_checkpoint_and_a_copy),
         cmocka_unit_test(a_deleted_row_is_gone_and_one_that_is_not_held_is_refused),
         cmocka_unit_test(forgetting_all_leaves_the_empty_memory),

@@ -93,7 +93,8 @@ struct forest_query {
     double *answer;             /* [n x dim] known entries as they are; may be x */
     double *spread;             /* [n x dim] 90 % of hidden cells lie within 1.645 spreads; 0 where known */
     double *log_density;        /* [n] log p(known) + E[log p(rest | known)]: comparable between rows with other gaps */
-    /* of every known entry given the other known ones: mean, deviation, and log density; 0 where not known */
+    /* of every known entry given the known ones of other columns: mean, deviation, and log density, which is 0 where the
+       column has several entries; 0 where not known */
     double *expected, *deviation, *log_given; /* [n x dim], all or none */
 };
 

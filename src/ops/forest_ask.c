@@ -513,6 +513,92 @@ static int explain_row(struct asker *a, double *expected, double *deviation, dou
     return 0;
 }
 
+/* The entries of one column, of which there are several, given all other known ones; a->shown is that without them. By
+   all leaves, as above. */
+static int explain_column(struct asker *a, uint64_t column, double *expected, double *deviation)
+{
+    struct forest *f = a->f;
+    size_t d = f->options.dim;
+    double share = 1 / (double)f->options.trees, *mean = a->mean, *second = a->mean + d, *one = a->mean + 2 * d,
+           *variance = a->variance;
+    memset(mean, 0, 2 * d * sizeof *mean);
+    for (size_t v = 0; v < f->options.trees; v++) {
+        struct forest_tree *t = &f->tree[v];
+        double top = -INFINITY, all = 0;
+        asker_tree(a, t);
+        memset(a->sum, 0, a->hidden * sizeof *a->sum);
+        memset(a->square, 0, a->hidden * sizeof *a->square);
+        for (size_t node = 0; node < (size_t)*t->count; node++) {
+            if (t->node[node].left >= 0)
+                continue;
+            const struct forest_cache *c = forest_node_cache(f, t, node, DENSITY_NU, 0);
+            if (c == NULL)
+                return -1;
+            double log_part = log((t->node[node].n + .5) / (t->node[0].n + .5));
+            size_t at = 0;
+            for (size_t b = 0; b < f->blocks; b++) {
+                struct gaussian_answer answer = {.mean = one + at, .variance = variance + at};
+                log_part += gaussian_condition(&c->block[b], &a->query[b], &answer, a->work);
+                at += a->query[b].dim - a->query[b].known;
+            }
+            if (log_part > top) {
+                double scale = exp(top - log_part);
+                all *= scale;
+                for (size_t g = 0; g < a->hidden; g++) {
+                    a->sum[g] *= scale;
+                    a->square[g] *= scale;
+                }
+                top = log_part;
+            }
+            double r = exp(log_part - top);
+            all += r;
+            for (size_t g = 0; g < a->hidden; g++) {
+                a->sum[g] += r * one[g];
+                a->square[g] += r * (variance[g] + one[g] * one[g]);
+            }
+        }
+        for (size_t g = 0; g < a->hidden; g++) {
+            mean[a->place[g]] += share * a->sum[g] / all;
+            second[a->place[g]] += share * a->square[g] / all;
+        }
+    }
+    for (size_t g = 0; g < a->hidden; g++) {
+        size_t j = a->hidden_column[g];
+        if (f->group[j] != column)
+            continue;
+        expected[j] = mean[g];
+        deviation[j] = sqrt(fmax(second[g] - mean[g] * mean[g], 1e-12 * forest_variance(f, j)));
+    }
+    return 0;
+}
+
+/* Columns of several entries, which say each other: x and known are the row's. */
+static int explain_columns(struct asker *a, const double *x, const unsigned char *known, double *expected,
+                           double *deviation, double *log_given)
+{
+    const uint64_t *group = a->f->group;
+    size_t d = a->f->options.dim;
+    int status = 0;
+    for (size_t j = 0; status == 0 && j < d; j++) {
+        size_t entries = 0;
+        if (group[j] != j || (known != NULL && !known[j]))
+            continue;
+        for (size_t i = j; i < d; i++)
+            entries += group[i] == j;
+        if (entries == 1)
+            continue;
+        asker_row(a, x, known);
+        for (size_t i = j; i < d; i++)
+            if (group[i] == j) {
+                a->shown[i] = 0;
+                log_given[i] = 0;
+            }
+        asker_row(a, x, a->shown);
+        status = explain_column(a, j, expected, deviation);
+    }
+    return status;
+}
+
 /* ---- asking */
 
 struct ask_job {
@@ -545,7 +631,11 @@ static int ask_row(struct asker *a, const struct ask_job *job, size_t i)
             q->spread[at] = a->f->widen * sqrt(variance);
     }
     if (q->expected != NULL)
-        return explain_row(a, q->expected + i * d, q->deviation + i * d, q->log_given + i * d);
+        return explain_row(a, q->expected + i * d, q->deviation + i * d, q->log_given + i * d) != 0 ||
+                       explain_columns(a, x, q->known != NULL ? q->known + i * d : NULL, q->expected + i * d,
+                                       q->deviation + i * d, q->log_given + i * d) != 0
+                   ? -1
+                   : 0;
     return 0;
 }
 
