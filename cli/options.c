@@ -11,7 +11,7 @@
 enum {
 #include "options.def"
     WITH_INPUTS = WRITE | READ | SCORE | DELETE,
-    WITH_QUERIES = READ | SCORE,
+    WITH_QUERIES = READ | SCORE | SEARCH,
     WITH_OUTPUTS = READ | SAMPLE,
     EVERY = (1 << COMMANDS) - 1 - HELP
 };

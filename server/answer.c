@@ -326,6 +326,31 @@ void answer_count(struct answer *a, const char *name, uint64_t count)
     answer_end(a, out, true);
 }
 
+void answer_matches(struct answer *a, const struct job *job, size_t dim)
+{
+    FILE *out = answer_begin(a, "application/json");
+    if (out == NULL)
+        return;
+    fputs("{\"matches\":[", out);
+    for (size_t i = 0; i < job->rows; i++) {
+        fputs(i ? ",\n[" : "[", out);
+        for (size_t j = i * job->k; j < i * job->k + job->found[i]; j++) {
+            fputs(j > i * job->k ? ",\n{\"name\":" : "{\"name\":", out);
+            put_name(out, job->answered + j * NAME_ROOM);
+            putc(',', out);
+            put(out, "distance", job->matches[j].distance);
+            put(out, "log_density", job->matches[j].log_density);
+            put(out, "noise", job->matches[j].noise);
+            fprintf(out, "\"shard\":%" PRIu64 ",\"row\":", job->matches[j].shard);
+            put_list(out, job->answers + j * dim, dim);
+            putc('}', out);
+        }
+        putc(']', out);
+    }
+    fputs("]}\n", out);
+    answer_end(a, out, true);
+}
+
 static const char *event_word(enum job_kind kind)
 {
     return kind == JOB_WRITE    ? "write"

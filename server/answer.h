@@ -34,6 +34,9 @@ void answer_names(struct answer *answer, const struct job *job, size_t first, si
 /* {"codes": [...], "info": [...]}: codes [rows x code_dim] of a job. */
 void answer_codes(struct answer *answer, const struct job *job, size_t code_dim);
 
+/* {"matches": [[{"name", "distance", "log_density", "noise", "shard", "row"}, ...], ...]} of a search */
+void answer_matches(struct answer *answer, const struct job *job, size_t dim);
+
 /* {"events": [...]} */
 void answer_history(struct answer *answer, const struct worker_event *events, size_t count);
 

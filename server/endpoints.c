@@ -211,6 +211,36 @@ static bpcn_status endpoint_score(struct request *r)
     return status;
 }
 
+enum { MATCHES_USUAL = 5 };
+
+static bpcn_status endpoint_search(struct request *r)
+{
+    bpcn_status status = take_rows(r);
+    size_t k = r->body.number > 0 ? (size_t)r->body.number : MATCHES_USUAL, dim = r->memory->schema.dim;
+    if (status == BPCN_OK && k > BPCN_MAX_MATCHES)
+        return http_fail(400, "n", "is %zu; a search gives 1 to %d answers", k, BPCN_MAX_MATCHES);
+    if (status == BPCN_OK)
+        status = hold_rows(r, r->body.rows * k, 1);
+    if (status != BPCN_OK)
+        return status;
+    struct job job = job_of(r, JOB_SEARCH);
+    job.k = k;
+    job.answers = malloc(job.rows * k * dim * sizeof *job.answers);
+    job.matches = malloc(job.rows * k * sizeof *job.matches);
+    job.found = malloc(job.rows * sizeof *job.found);
+    job.answered = calloc(job.rows * k, NAME_ROOM);
+    status = job.answers && job.matches && job.found && job.answered ? run_job(r, &job) : no_memory();
+    if (status == BPCN_OK) {
+        metrics_rows(r->endpoint->path, job.rows, 0);
+        answer_matches(&r->answer, &job, dim);
+    }
+    free(job.answers);
+    free(job.matches);
+    free(job.found);
+    free(job.answered);
+    return status;
+}
+
 static bpcn_status endpoint_codes(struct request *r)
 {
     bpcn_status status = take_rows(r);
@@ -537,6 +567,7 @@ static bpcn_status run_file(struct request *r)
 static const struct endpoint endpoints[] = {{"POST", "/v1/write", false, true, false, endpoint_write},
                                             {"POST", "/v1/read", false, false, false, endpoint_read},
                                             {"POST", "/v1/score", false, false, false, endpoint_score},
+                                            {"POST", "/v1/search", false, false, false, endpoint_search},
                                             {"POST", "/v1/sample", false, false, false, endpoint_sample},
                                             {"POST", "/v1/codes", false, false, false, endpoint_codes},
                                             {"POST", "/v1/forget", false, true, false, endpoint_forget},

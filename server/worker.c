@@ -345,6 +345,26 @@ static void job_codes(struct worker *w, struct job *job)
         fail_job(job, job->status, bpcn_error());
 }
 
+static void job_search(struct worker *w, struct job *job)
+{
+    const bpcn_memory *memory = memory_file_is_folder(w->file->path) ? NULL : memory_file_memory(w->file);
+    bpcn_read_options options;
+    bpcn_read_options_default(&options, sizeof options);
+    options.noise = job->noise;
+    options.shards = job->shards;
+    if (memory == NULL)
+        fail_job(job, BPCN_REFUSED, "a folder of files cannot be searched");
+    else if ((job->status = bpcn_memory_search(memory, job->x, job->known, job->rows, job->k, &options, job->matches,
+                                               job->answers, job->found)) != BPCN_OK)
+        fail_job(job, job->status, bpcn_error());
+    for (size_t i = 0; job->status == BPCN_OK && i < job->rows * job->k; i++) {
+        bpcn_name name = {.number = 0};
+        if (i % job->k < job->found[i / job->k] && job->matches[i].name > 0)
+            bpcn_memory_get_name(memory, job->matches[i].name, &name);
+        memcpy(job->answered + i * NAME_ROOM, name.name, NAME_ROOM);
+    }
+}
+
 /* A read outside a batch. */
 static void run_other_read(struct worker *w, struct job *job)
 {
@@ -356,6 +376,8 @@ static void run_other_read(struct worker *w, struct job *job)
         update_state(w);
     } else if (job->kind == JOB_CODES) {
         job_codes(w, job);
+    } else if (job->kind == JOB_SEARCH) {
+        job_search(w, job);
     } else if (job->kind == JOB_NAMES) {
         job->list = memory_file_names(w->file, &job->listed);
         if (job->list == NULL)

@@ -17,6 +17,7 @@ enum job_kind {
     JOB_SCORE,
     JOB_SAMPLE,
     JOB_CODES,    /* the hidden activations of rows */
+    JOB_SEARCH,   /* the best answers to each row */
     JOB_STATE,    /* brings worker_state up to date */
     JOB_NAMES,    /* lists them */
     JOB_SNAPSHOT, /* a copy of the memory's file */
@@ -38,7 +39,7 @@ struct job {
     double noise, forgotten;    /* of reads; see body.h */
     double beta;                /* to forget */
     uint64_t draw;              /* of samples */
-    size_t shards;
+    size_t shards, k;           /* k: answers to each row of a search */
     struct memory_file *replacement; /* of JOB_REPLACE; afterwards the one to close */
     /* out; allocated by the caller, NULL where it is not wanted */
     float *answers;         /* [rows x dim]; of JOB_CODES [rows x code_dim] */
@@ -47,7 +48,9 @@ struct job {
     bpcn_read_info *info;   /* [rows] of reads and scores */
     double *typicality;     /* [rows] of scores; -1: the memory is a folder, which keeps none */
     bpcn_write_row *became; /* [rows] of writes */
-    char *answered;         /* [rows x NAME_ROOM] of reads: the row that was recalled, "" where that is not known */
+    bpcn_match *matches;    /* [rows x k] of a search, whose answers are [rows x k x dim] */
+    size_t *found;          /* [rows] of a search */
+    char *answered;         /* [rows x NAME_ROOM] of reads, [rows x k x NAME_ROOM] of a search: the row that was recalled, "" where that is not known */
     bpcn_name *list;        /* [listed] names, the oldest first, to be freed */
     size_t listed;
     int snapshot;  /* an open file to read the copy from; the caller closes it */

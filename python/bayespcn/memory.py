@@ -204,10 +204,11 @@ class Memory(Living):
         """The `k` best answers to each query over all shards, best first: a list for each query, or one list where one
         query was given. Each answer is a row as the memory has it now.
 
-        >>> memory = Memory(dim=4, names=10)
-        >>> _ = memory.write(np.eye(4), names=["a", "b", "c", "d"])
-        >>> [match.name for match in memory.search([1.0, 0.5, float("nan"), float("nan")], k=2)]
-        ['a', 'b']
+        >>> memory = Memory(dim=50, names=10)
+        >>> rows = np.random.default_rng(0).normal(size=(4, 50))
+        >>> _ = memory.write(rows, names=["a", "b", "c", "d"])
+        >>> [match.name for match in memory.search(0.8 * rows[2] + 0.2 * rows[0], k=2)]
+        ['c', 'a']
         """
         rows = self._layout.encode(q, known)
         options = self._read_options(noise, None, shards)
