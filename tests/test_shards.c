@@ -181,7 +181,7 @@ static void a_shard_takes_memory_when_it_is_first_written(void **state)
 {
     (void)state;
     bpcn_options one = narrow(1, BPCN_BLUR), o = narrow(MOST, BPCN_RECYCLE);
-    one.surprises = o.surprises = 0; /* of which a memory keeps as many, whatever its shards */
+    one.surprises = o.surprises = one.deletable = o.deletable = 0; /* as many, whatever the shards */
     struct gallery *g = gallery_of(o, 2 * MOST * ROWS, 35);
     bpcn_memory *m = make_memory(o), *single = make_memory(one);
     size_t each = 0, most = stats_of(m).bytes_most;
@@ -329,7 +329,7 @@ static void a_row_that_no_shard_has_is_not_deleted(void **state)
         struct gallery *g = gallery_of(shape(s), N, 51);
         struct snapshot *before = snapshot_take(g->memory);
         for (size_t i = 0; i < N; i++)
-            assert_status(bpcn_memory_delete(g->memory, g->unseen + i * PICTURE), BPCN_REFUSED);
+            assert_status(bpcn_memory_delete(g->memory, g->unseen + i * PICTURE), BPCN_NOT_HELD);
         assert_true(snapshot_same(before, g->memory));
         snapshot_free(before);
         gallery_free(g);

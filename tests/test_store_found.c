@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+enum { RECORD = 136 }; /* bytes in the log of a row of 5 entries with the small options (docs/FORMAT.md) */
+
 static void torn_last_record_is_dropped_and_reported(void **state)
 {
     size_t n;
@@ -24,7 +26,7 @@ static void torn_last_record_is_dropped_and_reported(void **state)
     write_whole(scratch("torn"), bytes, n - 9);
     free(bytes);
     assert_int_equal(bpcn_file_check(scratch("torn"), &info, NULL), BPCN_OK);
-    assert_int_equal(info.dropped_bytes, 111);
+    assert_int_equal(info.dropped_bytes, RECORD - 9);
     assert_int_equal(info.dropped_rows, 1);
     assert_int_equal(info.sealed, 0);
     assert_int_equal(info.records, 1);
@@ -32,9 +34,9 @@ static void torn_last_record_is_dropped_and_reported(void **state)
     m = reopen(scratch("torn"));
     assert_true(same_state(plain, m));
     assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
-    assert_int_equal(info.dropped_bytes, 111);
+    assert_int_equal(info.dropped_bytes, RECORD - 9);
     assert_int_equal(info.dropped_rows, 1);
-    assert_int_equal(info.file_bytes, n - 120);
+    assert_int_equal(info.file_bytes, n - RECORD);
     bpcn_memory_free(m);
     assert_int_equal(bpcn_file_check(scratch("torn"), &info, NULL), BPCN_OK);
     assert_int_equal(info.dropped_bytes, 0);
@@ -53,7 +55,7 @@ static void damaged_record_that_was_safe_is_not_dropped(void **state)
     bpcn_memory_free(m);
     unsigned char *bytes = read_whole(scratch("rotten"), &n);
     leave_open(bytes);
-    memset(bytes + n - 200, 0, 8); /* in the second of three records of 120 bytes */
+    memset(bytes + n - 2 * RECORD + 40, 0, 8); /* in the second of three records */
     write_whole(scratch("rotten"), bytes, n);
     free(bytes);
     assert_int_equal(bpcn_memory_open(scratch("rotten"), NULL, &m), BPCN_CORRUPT);
@@ -75,7 +77,7 @@ static void record_of_a_batch_never_synced_is_torn_unless_one_bit_is_wrong(void 
     bpcn_memory_free(m);
     unsigned char *bytes = read_whole(scratch("batch"), &n);
     leave_open(bytes);
-    for (size_t at = n - 240; at < n - 120; at++) /* the second record, its header and its checksums too */
+    for (size_t at = n - 2 * RECORD; at < n - RECORD; at++) /* the second record, its header and its checksums too */
         for (unsigned bit = 0; bit < 8; bit++) {
             bytes[at] ^= (unsigned char)(1u << bit);
             write_whole(scratch("batch"), bytes, n);
@@ -84,13 +86,13 @@ static void record_of_a_batch_never_synced_is_torn_unless_one_bit_is_wrong(void 
             assert_non_null(strstr(bpcn_error(), "record 1 of the log"));
             assert_non_null(strstr(bpcn_error(), "one bit of it is wrong"));
         }
-    memset(bytes + n - 200, 0, 80);
+    memset(bytes + n - 2 * RECORD + 40, 0, 80);
     write_whole(scratch("batch"), bytes, n);
     free(bytes);
     m = reopen(scratch("batch"));
     assert_int_equal(bpcn_memory_get_file(m, &info), BPCN_OK);
     assert_int_equal(info.records, 1);
-    assert_int_equal(info.dropped_bytes, 240);
+    assert_int_equal(info.dropped_bytes, 2 * RECORD);
     assert_int_equal(info.dropped_rows, 2);
     bpcn_memory_free(m);
 }

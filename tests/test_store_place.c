@@ -351,7 +351,7 @@ static void checkpoint_that_was_due_but_failed_is_tried_again(void **state)
     bpcn_open_options_default(&how, sizeof how);
     (void)state;
     how.create = &o;
-    how.checkpoint_bytes = 500;
+    how.checkpoint_bytes = 600; /* four rows fit, five do not */
     assert_int_equal(bpcn_memory_open(scratch("stuck"), &how, &m), BPCN_OK);
     assert_int_equal(mkdir(scratch("stuck.bpcn-new"), 0700), 0); /* where the new file would go */
     for (uint64_t i = 0; i < 5; i++)
