@@ -6,7 +6,7 @@ rows 14 64 >rows.csv
 # ---- create
 law "--capacity takes shards of 64 where rows have 256 entries or more" contains \
     "$(bpcn create a.mem --dim 256 --capacity 129)" \
-    "a.mem: empty, row:256, 3 shards of 64, 64, 64: up to 192 rows, more rows blur; 0.2 MB now, 0.6 MB when full"
+    "a.mem: empty, row:256, 3 shards of 64, 64, 64: up to 192 rows, more rows blur; 1.1 MB now, 1.5 MB when full"
 law "a quarter of the entries, in powers of two, where they have fewer" contains \
     "$(bpcn create a.mem --dim 255 --capacity 64 --force)" ", 2 shards of 32, 32, 32: up to 64 rows, "
 law "and 16 at the least" contains "$(bpcn create a.mem --dim 4 --capacity 33 --force)" ", 3 shards of 16, 16, 16: up to 48 rows, "
@@ -20,7 +20,7 @@ law "--shards and --shard-rows are taken as they are" contains \
 law "a picture has room for 1024" contains "$(bpcn create a.mem --fields image:16x16,label:3 --force)" \
     ", 16 shards of 64, 64, 64: up to 1024 rows, more rows blur; "
 law "unless --hidden says otherwise" contains "$(bpcn create a.mem --image 16x16 --hidden 8 --force)" ", 1 hidden layer, "
-law "values have one network" contains "$(bpcn create a.mem --dim 9 --force)" ", 3 hidden layers, 2.1 MB in memory, however much is written"
+law "values have one network" contains "$(bpcn create a.mem --dim 9 --force)" ", 3 hidden layers, 5.3 MB in memory, however much is written"
 law "create --json has it too" contains "$(bpcn create a.mem --dim 300 --capacity 100 --force --json)" '"shards":2,"shard_rows":64,'
 law "more rows than units get a note" says 0 \
     "a shard takes 20 rows, but its narrowest layer has 10 units: rows will blur before it is full" \
