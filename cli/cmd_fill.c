@@ -20,6 +20,8 @@ struct fill {
     struct progress progress;
     const char *output; /* -o; "-": standard output */
     const char *spread; /* --spread, or NULL */
+    char **added;       /* [added_count] --add: columns that the table lacks */
+    size_t added_count;
     bool write;         /* learn every row after it was filled */
     bool beyond;        /* fills may lie beyond the values seen */
     bool kept;          /* after an interrupt: the output has the rows so far */
@@ -174,7 +176,10 @@ struct gap {
     size_t at, empty; /* where the value goes in the text, and its spread in the other */
     const struct table_cell *cell;
     bool quoted;
+    size_t part; /* what of the column goes there: PART_VALUE, PART_DEVIATION, or PART_WORD + the word's number */
 };
+
+enum { PART_VALUE, PART_DEVIATION, PART_WORD };
 
 struct filler {
     struct fill *fill;
@@ -185,6 +190,7 @@ struct filler {
     size_t gaps, gap_room;
     size_t rows, most;         /* with gaps, waiting; at most */
     bool in_place;             /* the output is the input */
+    struct table_cell *added;  /* [fill->added_count] */
     float *x, *whole, *spread; /* [most x dim]; x as it was read */
     unsigned char *known;      /* [most x dim] */
 };
@@ -205,7 +211,7 @@ static bool append(struct waiting *w, const char *bytes, size_t size)
     return true;
 }
 
-static bool add_gap(struct filler *f, const struct table_cell *cell, bool quoted)
+static bool add_gap(struct filler *f, const struct table_cell *cell, bool quoted, size_t part)
 {
     if (f->gaps == f->gap_room) {
         size_t room = 2 * f->gap_room + 64;
@@ -215,8 +221,103 @@ static bool add_gap(struct filler *f, const struct table_cell *cell, bool quoted
         f->gap = more;
         f->gap_room = room;
     }
-    f->gap[f->gaps++] = (struct gap){f->rows, f->text.size, f->spreads.size, cell, quoted};
+    f->gap[f->gaps++] = (struct gap){f->rows, f->text.size, f->spreads.size, cell, quoted, part};
     return true;
+}
+
+/* ---- columns that the table lacks */
+
+/* Cells that a column adds: its value, and how sure it is. */
+static size_t added_cells(const fmt_column *c)
+{
+    return c->kind == FMT_CATEGORY ? 1 + c->size : 2;
+}
+
+/* Finds them in the memory, none of them in the table. */
+static int find_added(struct filler *f)
+{
+    const struct fill *fill = f->fill;
+    const struct console *console = fill->file.console;
+    f->added = calloc(fill->added_count + 1, sizeof *f->added);
+    if (f->added == NULL)
+        return console_error(console, "out of memory");
+    if (fill->added_count > 0 && f->table->header == NULL)
+        return console_error(console, "%s: --add: the table has no header", f->table->name);
+    for (size_t k = 0; k < fill->added_count; k++) {
+        const char *name = fill->added[k];
+        const fmt_column *c = fmt_schema_find(&fill->file.note.fields, name, strlen(name));
+        if (c == NULL || !fmt_column_in_table(c))
+            return console_error(console, "--add: the memory has no column '%s'", name);
+        for (size_t i = 0; i < f->table->columns; i++)
+            if (f->table->cell[i].column == c)
+                return console_error(console, "%s: --add: the table has a column '%s' already", f->table->name, name);
+        f->added[k] = (struct table_cell){c, c->offset};
+    }
+    return 0;
+}
+
+static bool append_name(struct filler *f, struct waiting *w, const char *name, const char *suffix)
+{
+    char text[FMT_CELL_ROOM], whole[FMT_CELL_ROOM];
+    snprintf(whole, sizeof whole, "%.500s%.500s", name, suffix);
+    fmt_quote(whole, f->table->style.separator, text, sizeof text);
+    return append(w, &f->table->style.separator, 1) && append(w, text, strlen(text));
+}
+
+/* The header, with the added columns before its line's end. */
+static bool append_header(struct filler *f, struct waiting *w)
+{
+    const struct table *t = f->table;
+    size_t end = t->header_size;
+    while (end > 0 && (t->header[end - 1] == '\n' || t->header[end - 1] == '\r'))
+        end--;
+    bool good = append(w, t->header, end);
+    for (size_t k = 0; k < f->fill->added_count && good; k++) {
+        const fmt_column *c = f->added[k].column;
+        char word[FMT_CELL_ROOM];
+        good = append_name(f, w, c->name, "") && (c->kind == FMT_CATEGORY || append_name(f, w, c->name, "_deviation"));
+        for (size_t i = 0; c->kind == FMT_CATEGORY && i < c->size && good; i++) {
+            snprintf(word, sizeof word, "=%.500s", c->words.word[i]);
+            good = append_name(f, w, c->name, word);
+        }
+    }
+    return good && append(w, t->header + end, t->header_size - end);
+}
+
+/* Their gaps behind a row, or nothing in them. */
+static bool append_added(struct filler *f, bool open)
+{
+    bool good = true;
+    for (size_t k = 0; k < f->fill->added_count && good; k++)
+        for (size_t i = 0; i < added_cells(f->added[k].column) && good; i++) {
+            size_t part = i == 0 ? PART_VALUE : f->added[k].column->kind == FMT_CATEGORY ? PART_WORD + i - 1 : PART_DEVIATION;
+            good = append(&f->text, &f->table->style.separator, 1) && append(&f->spreads, &f->table->style.separator, 1) &&
+                   (!open || add_gap(f, &f->added[k], false, part));
+        }
+    return good;
+}
+
+static bpcn_status put_text(fmt_output *out, const char *text)
+{
+    return fmt_output_put(out, text, strlen(text));
+}
+
+/* How sure a prediction is. */
+static bpcn_status put_certainty(struct filler *f, const struct gap *g, char decimal)
+{
+    size_t at = g->row * f->fill->file.note.fields.dim + g->cell->entry;
+    const fmt_column *column = g->cell->column;
+    char text[FMT_CELL_ROOM];
+    double all = 0, own = 0;
+    for (size_t k = 0; g->part >= PART_WORD && k < column->size; k++) { /* a mean of ones and zeros estimates a chance */
+        double chance = fmin(fmax((double)f->whole[at + k] * column->scale + column->centre, 0), 1) + 1e-3;
+        all += chance;
+        own = k == g->part - PART_WORD ? chance : own;
+    }
+    fmt_column shown = {.kind = FMT_NUMBER, .scale = g->part >= PART_WORD ? 1 : column->scale};
+    double value = g->part >= PART_WORD ? own / all : recall_cell_spread(column, f->whole + at, f->spread + at);
+    fmt_format_number(&shown, value, decimal, text, sizeof text);
+    return put_text(f->out, text);
 }
 
 /* The row just read, which could not be understood, as it stands; its spreads are an empty line. */
@@ -229,6 +330,7 @@ static bool add_bad_row(struct filler *f)
                append(&f->text, r->cell[i].raw, r->cell[i].raw_size);
     for (size_t i = 1; i < f->table->columns && good; i++)
         good = append(&f->spreads, &f->table->style.separator, 1);
+    good = good && append_added(f, false);
     return good && append(&f->text, r->ending, r->ending_size) && append(&f->spreads, "\n", 1);
 }
 
@@ -245,11 +347,11 @@ static int add_row(struct filler *f)
         if (i > 0)
             good = append(&f->text, &t->style.separator, 1) && append(&f->spreads, &t->style.separator, 1);
         if (good && open)
-            good = add_gap(f, &t->cell[i], c->quoted);
+            good = add_gap(f, &t->cell[i], c->quoted, PART_VALUE);
         else if (good)
             good = append(&f->text, c->raw, c->raw_size);
     }
-    good = good && append(&f->text, r->ending, r->ending_size) &&
+    good = good && append_added(f, true) && append(&f->text, r->ending, r->ending_size) &&
            append(&f->spreads, r->ending_size ? r->ending : "\n", r->ending_size ? r->ending_size : 1);
     if (!good)
         console_error(f->fill->file.console, "out of memory");
@@ -263,6 +365,8 @@ static bpcn_status put_gap(struct filler *f, const struct gap *g)
     char text[FMT_CELL_ROOM];
     fmt_style style = table_style(f->table);
     style.beyond = f->fill->beyond;
+    if (g->part != PART_VALUE)
+        return put_certainty(f, g, style.decimal);
     fmt_decode_text(column, f->whole + at, &style, text, sizeof text);
     bool quote = g->quoted && text[0] != '"';
     bpcn_status status = quote ? fmt_output_put(f->out, "\"", 1) : BPCN_OK;
@@ -301,7 +405,8 @@ static int flush(struct filler *f)
         at = end;
         empty = stop;
     }
-    f->fill->filled_cells += f->gaps;
+    for (size_t i = 0; i < f->gaps; i++)
+        f->fill->filled_cells += f->gap[i].part == PART_VALUE;
     f->fill->filled_rows += f->rows;
     f->gaps = f->rows = f->text.size = f->spreads.size = 0;
     return status == BPCN_OK ? 0 : console_error(f->fill->file.console, "%s", bpcn_error());
@@ -347,10 +452,10 @@ static int run(struct filler *f)
 {
     size_t dim = f->fill->file.note.fields.dim;
     int got = 1, status = 0;
-    if (f->table->header != NULL &&
-        (fmt_output_put(f->out, f->table->header, f->table->header_size) != BPCN_OK ||
-         (f->spread_out != NULL && fmt_output_put(f->spread_out, f->table->header, f->table->header_size) != BPCN_OK)))
-        return console_error(f->fill->file.console, "%s", bpcn_error());
+    if (find_added(f) != 0)
+        return EXIT_FAILED;
+    if (f->table->header != NULL && !(append_header(f, &f->text) && append_header(f, &f->spreads)))
+        return console_error(f->fill->file.console, "out of memory");
     while (status == 0 && got > 0) {
         if (interrupted())
             return stop_after(f);
@@ -406,7 +511,7 @@ int fill_table(struct fill *fill, const char *path)
     else
         status = finish(&f, run(&f));
     table_close(f.table);
-    void *all[] = {f.x, f.whole, f.spread, f.known, f.text.bytes, f.spreads.bytes, f.gap};
+    void *all[] = {f.x, f.whole, f.spread, f.known, f.text.bytes, f.spreads.bytes, f.gap, f.added};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     return status;
@@ -464,7 +569,9 @@ static int open_and_run(struct args *a, struct fill *f)
 int cmd_fill(int argc, char **argv)
 {
     struct args a;
-    struct fill f = {.output = "-"};
+    struct fill f = {.output = "-", .added = calloc((size_t)argc, sizeof *f.added)};
+    if (f.added == NULL)
+        return EXIT_FAILED;
     args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_FILLED)
@@ -473,13 +580,18 @@ int cmd_fill(int argc, char **argv)
             f.spread = optarg;
         else if (c == OPT_WRITE)
             f.write = true;
+        else if (c == OPT_ADD)
+            f.added[f.added_count++] = optarg;
         else if (c == OPT_BEYOND)
             f.beyond = true;
         else
             input_option(&a, c, &f.input);
-    if (!args_expect(&a, 2, 2))
+    if (!args_expect(&a, 2, 2)) {
+        free(f.added);
         return a.status;
+    }
     catch_interrupts();
     int status = open_and_run(&a, &f);
+    free(f.added);
     return console_flush(&a.console, status);
 }

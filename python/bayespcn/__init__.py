@@ -31,11 +31,12 @@ from ._bayespcn import (
     file_inspect,
     file_recover,
 )
-from .columns import Column, columns_of
+from .columns import Blame, Column, columns_of
 from .memory import Memory
 from .results import Codes, Match, Read, Written
 
 __all__ = [
+    "Blame",
     "BusyError",
     "Codes",
     "Column",

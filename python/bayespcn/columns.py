@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,15 @@ VALUES_LOOKED_AT, LEAST_LOOKED_AT = 4 << 20, 1000  # values of all columns, and 
 FEW_WORDS, SOME_WORDS = 10, 100
 ROWS_OF_IDS = 20  # fewer rows do not show that a column counts them
 VERSION = 2  # of the note's description of columns
+
+
+class Blame(NamedTuple):
+    """What the other columns of its row make a memory expect of a cell."""
+
+    column: str
+    expected: Any  # in the table's units, or a word
+    deviation: float  # of a number; of a word the probability of the expected one
+    nats: float  # how much less likely the cell is than what is expected: z^2 / 2 for a number z deviations off
 
 
 @dataclass(frozen=True)
@@ -566,6 +575,30 @@ class Table:
         cells[~np.isnan(rows.origin[1])] = 0
         widths: Array = cells[0] if rows.single else cells
         return widths
+
+    def blames(self, rows: Rows, expected: Array, deviation: Array, blame: Array) -> list[list[Blame]]:
+        """Of every row its known columns, those to blame first. No word is impossible."""
+        answer, given = self._cells(expected.astype(np.float32)), self._cells(rows.x)
+        every = []
+        for i in range(len(rows.x)):
+            row = []
+            for column, cell, entry in self._places():
+                if rows.known is not None and not rows.known[i, entry.start]:
+                    continue
+                value: Any = answer[i, cell.start]
+                sure, nats = column.scale * deviation[i, entry.start], float(blame[i, entry].max())
+                if column.kind == "category":
+                    chance = np.clip(column.centre + column.scale * expected[i, entry], 0, 1) + 1e-3
+                    sure = chance.max() / chance.sum()
+                    nats = float(np.log(chance.max() / chance[int(given[i, cell.start])]))
+                elif column.size > 1:  # a period, whose two entries say each other
+                    off = (rows.x[i, entry] - expected[i, entry]) / deviation[i, entry]
+                    sure, nats = np.nan, float((off * off).max() / 2)
+                if column.has_words:
+                    value = column.words[int(value)]
+                row.append(Blame(column.name, value, float(sure), nats))
+            every.append(sorted(row, key=lambda one: -one.nats))
+        return every
 
     def _filled(self, frame: Any, hidden: Mask, answer: Array) -> Any:
         """A copy in which only what was missing or hidden is new."""

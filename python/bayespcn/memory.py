@@ -261,6 +261,26 @@ class Memory(Living):
         particular order, one in a hundred has 0.01 or less."""
         return self._typicality_of(self._layout.encode(x, known))
 
+    def explain(self, x: Any, known: Any = None) -> Any:
+        """Of a table: which columns are to blame for a row's being odd, of every row a list of `Blame`, the greatest first:
+        what the other columns make the memory expect of a cell, how sure it is, and by how many nats the cell is less
+        likely than that.
+
+        >>> import numpy as np
+        >>> x = np.random.default_rng(0).normal(size=(300, 1)) * [1.0, -2.0] + np.random.default_rng(1).normal(size=(300, 2)) / 10
+        >>> memory = Memory(columns={"a": "number", "b": "number"})
+        >>> _ = memory.write(x)
+        >>> memory.explain([1.0, 2.0])[0].nats > 10
+        True
+        """
+        if not isinstance(self._layout, Table):
+            raise raw.InvalidError("only a table's memory explains rows column by column")
+        rows = self._layout.encode(x, known)
+        expected, deviation, blame = (np.empty(rows.x.shape) for _ in range(3))
+        in_parts(self._handle.explain, rows, False, expected, deviation, blame)
+        blames = self._layout.blames(rows, expected, deviation, blame)
+        return blames[0] if rows.single else blames
+
     def _densities(self, rows: Rows) -> NDArray[np.float64]:
         density = np.empty(len(rows.x))
         if rows.known is not None and rows.known.all():

@@ -169,6 +169,30 @@ static PyObject *score_rows(PyObject *self, PyObject *args)
     return memory == NULL ? NULL : none_or_error(status);
 }
 
+static PyObject *explain_rows(PyObject *self, PyObject *args)
+{
+    PyObject *ox, *oknown, *out[3];
+    static const char *const names[3] = {"expected", "deviation", "blame"};
+    double *numbers[3];
+    struct buffers b = {.count = 0};
+    struct call call;
+    size_t n, dim = dim_of(self);
+    if (!PyArg_ParseTuple(args, "OOOOO:explain", &ox, &oknown, &out[0], &out[1], &out[2]))
+        return NULL;
+    const float *x = buffers_take_rows(&b, ox, "x", dim, &n);
+    const unsigned char *known = buffers_take(&b, oknown, "known", '?', n * dim, BUFFER_IN);
+    for (int i = 0; i < 3; i++)
+        numbers[i] = buffers_take(&b, out[i], names[i], 'd', n * dim, BUFFER_OUT);
+    bpcn_memory *memory = b.failed ? NULL : call_begin(&call, self, SHARED);
+    bpcn_status status = BPCN_OK;
+    if (memory != NULL) {
+        status = bpcn_memory_explain(memory, x, known, n, numbers[0], numbers[1], numbers[2]);
+        call_end(&call);
+    }
+    buffers_release(&b);
+    return memory == NULL ? NULL : none_or_error(status);
+}
+
 static PyObject *typicality(PyObject *self, PyObject *args)
 {
     PyObject *odensity, *otypicality;
@@ -425,6 +449,7 @@ PyMethodDef handle_methods[] = {
     {"infer", infer_codes, METH_VARARGS, "infer(x, known, options, codes, info, spread)"},
     {"search", search_rows, METH_VARARGS, "search(x, known, k, options, matches, rows, found)"},
     {"score", score_rows, METH_VARARGS, "score(x, known, log_density)"},
+    {"explain", explain_rows, METH_VARARGS, "explain(x, known, expected, deviation, blame)"},
     {"typicality", typicality, METH_VARARGS, "typicality(log_density, typicality)"},
     {"energy", energy, METH_VARARGS, "energy(x, known, codes, options, energy, grad)"},
     {"sample", sample, METH_VARARGS, "sample(n, draw, out)"},

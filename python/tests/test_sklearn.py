@@ -124,6 +124,8 @@ def test_with_defaults_it_is_the_programs_create_like_write_and_fill(tmp_path):
         ours = {key: program.options[key] for key in ("threads", "names")}  # the program keeps names of rows
         assert program.options == {**imputer.memory_.options, **ours}
         some = hidden.any(axis=1)
+        low, high = ([getattr(column, bound) for column in program.columns] for bound in ("low", "high"))
+        filled = np.where(hidden, np.clip(filled, low, high), filled)  # the program fills between the bounds seen
         answer = program.read(gaps[some], spread=True)
         np.testing.assert_array_equal(filled[some], answer.x)  # the same bits: of every row, centre, scale and setting
         np.testing.assert_array_equal(std[some], answer.spread)

@@ -398,3 +398,18 @@ def test_a_table_with_dates_and_currency_is_shared_with_the_program(tmp_path):
         asked = frame.iloc[:1].astype({"price": object})
         asked.loc[0, "price"] = None
         assert memory.read(asked).x.price[0].startswith("$")
+
+
+def test_a_wrong_cell_is_blamed(learnt):
+    frame = table(20, seed=8)
+    frame.loc[3, "wage"] = 1000.0
+    frame.loc[5, "kind"] = "old" if frame["kind"][5] == "young" else "young"
+    blames = learnt.explain(frame)
+    assert blames[3][0].column == "wage" and abs(blames[3][0].expected - table(20, seed=8)["wage"][3]) < 300
+    assert blames[5][0].column in ("kind", "city", "age") and blames[5][0].nats > 2
+    assert learnt.explain(frame.iloc[3])[0] == pytest.approx(blames[3][0]) or learnt.explain(frame.iloc[3])[0].column == "wage"
+    gaps = frame.copy()
+    gaps.loc[3, "wage"] = None
+    assert "wage" not in [one.column for one in learnt.explain(gaps)[3]]
+    with pytest.raises(InvalidError, match="only a table"):
+        Memory(dim=3).explain([0.0, 0.0, 0.0])

@@ -283,3 +283,11 @@ law "of alarms only, where they are asked for" same "$(bpcn score why.mem why.cs
 law "as JSON too" contains "$(bpcn score why.mem wrong.csv --explain --json)" '"blame":[{"column":"height","value":"1900.0","expected":"1'
 law "a memory of networks explains nothing" says 2 "no table's memory" sh -c '"$BPCN" create net.mem --dim 4 -q; echo "0.1,0.2,0.3,0.4" | "$BPCN" score net.mem - --explain'
 law "a table's scores have no familiarity" same "$(bpcn score why.mem wrong.csv -o - | head -1)" "row,log_density,typicality"
+
+# a column that is not there is predicted
+cut -d, -f 1-3,5 why.csv | head -6 >lacks.csv
+law "fill --add appends a column and a probability for each of its words" same "$(bpcn fill why.mem lacks.csv --add group -q 2>/dev/null | head -1)" "id,age,height,coin,group,group=old,group=young"
+law "and predicts it" same "$(bpcn fill why.mem lacks.csv --add group -q 2>/dev/null | cut -d, -f 5)" "$(head -6 why.csv | cut -d, -f 4)"
+law "of a number with its deviation" contains "$(cut -d, -f 1,2,4,5 why.csv | bpcn fill why.mem - --add height -q 2>/dev/null | head -1)" "coin,height,height_deviation"
+law "a column that is there is not added" says 1 "already" bpcn fill why.mem why.csv --add group
+law "nor one that the memory does not have" says 1 "no column 'weight'" bpcn fill why.mem lacks.csv --add weight
