@@ -33,6 +33,7 @@ from ._bayespcn import (
 )
 from .columns import Blame, Column, columns_of
 from .memory import Memory
+from .options import Options
 from .results import Codes, Match, Read, Written
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "NoMemoryError",
     "NumericError",
     "Match",
+    "Options",
     "Read",
     "ReadOnlyError",
     "RefusedError",

@@ -24,7 +24,7 @@ from .frames import (
     words_of,
 )
 from .notation import date_text, days_of, is_date, times_of
-from .rows import Array, Floats, Mask, Rows, mask, narrow
+from .rows import Array, Floats, Mask, Rows, array_of, mask, narrow
 
 FAR = 100.0  # scales from the centre beyond which a number is no plausible value of its column
 CLIP = 8.0  # where such numbers are brought, if wanted
@@ -86,6 +86,12 @@ class Column:
     @property
     def has_words(self) -> bool:
         return self.kind in ("category", "ordered")
+
+    @property
+    def is_integer(self) -> bool:
+        """It came as integers, and small enough for them."""
+        bounds = self.low is not None and self.high is not None and max(abs(self.low), abs(self.high)) < 2**53
+        return self.kind == "number" and self.whole and self.decimals == 0 and bounds and not self.date
 
     def nearest(self, values: Array) -> Array:
         """Of numbers: the nearest that the column could have."""
@@ -467,8 +473,13 @@ class Table:
             rows[:, entry], here[:, entry] = self._entries(column, cells[:, cell])
         return Rows(narrow(rows), here, single, (origin, cells, hidden))
 
+    def absent(self, x: Any) -> list[str]:
+        """Columns that a DataFrame lacks."""
+        names = names_of(x) if is_frame(x) else {column.name: None for column in self.learnt}
+        return [column.name for column in self.learnt if column.name not in names]
+
     def _cells_of_array(self, x: Any) -> Array:
-        array = np.asarray(x)
+        array = array_of(x)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"cells must be numbers, not {array.dtype}; words belong into a DataFrame")
         if array.ndim not in (1, 2) or array.shape[-1] != self.cells:
@@ -479,11 +490,9 @@ class Table:
     def _cells_of_frame(self, frame: Any) -> Array:
         cells = np.full((len(frame), self.cells), np.nan)
         names = names_of(frame)
-        absent = [column.name for column in self.learnt if column.name not in names]
+        absent = self.absent(frame)
         if len(absent) == len(self.learnt):
             raise InvalidError(f"the DataFrame has none of the memory's columns, such as {absent[0]!r}")
-        if absent:
-            warnings.warn(f"columns that are not there count as unknown: {', '.join(absent)}", stacklevel=4)
         for column, cell, _ in self._places():
             if column.kind in ("picture", "vector"):
                 raise InvalidError(f"column {column.name!r} is a {column.kind}: give the rows as an array of cells")
@@ -554,8 +563,8 @@ class Table:
             return filled.iloc[0] if rows.single else filled
         return answer[0] if rows.single else answer
 
-    def decode_spread(self, spread: Floats, x: Floats, rows: Rows) -> Array:
-        """In the table's units; of a category the chance that another word than that of the answer x is right."""
+    def decode_spread(self, spread: Floats, x: Floats, rows: Rows) -> Any:
+        """In the form of the rows and the table's units; of a category the chance that another word than that of the answer x is right."""
         cells = np.empty((len(spread), self.cells))
         for column, cell, entry in self._places():
             if column.kind == "category":  # a mean of ones and zeros estimates a chance
@@ -573,8 +582,36 @@ class Table:
             else:
                 cells[:, cell] = column.scale * spread[:, entry].astype(np.float64)
         cells[~np.isnan(rows.origin[1])] = 0
-        widths: Array = cells[0] if rows.single else cells
-        return widths
+        origin = rows.origin[0]
+        if is_frame(origin):
+            names = names_of(origin)
+            places = [(column.name, cell.start) for column, cell, _ in self._places()]
+            order = [*map(str, origin.columns), *(name for name, _ in places if name not in names)]
+            where = dict(places)
+            zeros = np.zeros(len(cells))  # of columns that come back as they are
+            widths = type(origin)({k: cells[:, where[n]] if n in where else zeros for k, n in enumerate(order)}, index=origin.index)
+            widths.columns = [names.get(name, name) for name in order]
+            return widths.iloc[0] if rows.single else widths
+        return cells[0] if rows.single else cells
+
+    def chances(self, x: Floats, rows: Rows) -> dict[str, Any]:
+        """Of every column of words that are no order: how likely each is, [n, words]; of a DataFrame as a DataFrame."""
+        found: dict[str, Any] = {}
+        for column, cell, entry in self._places():
+            if column.kind != "category":
+                continue
+            chance = np.clip(column.centre + column.scale * x[:, entry].astype(np.float64), 0, 1)
+            every = chance.sum(axis=1, keepdims=True)
+            chance = np.divide(chance, every, out=np.full_like(chance, 1 / column.size), where=every > 0)
+            known = ~np.isnan(rows.origin[1][:, cell.start])
+            chance[known] = rows.origin[1][known, cell.start, np.newaxis] == np.arange(column.size)
+            origin = rows.origin[0]
+            if is_frame(origin):
+                table = type(origin)(chance, columns=list(column.words), index=origin.index)
+                found[column.name] = table.iloc[0] if rows.single else table
+            else:
+                found[column.name] = chance[0] if rows.single else chance
+        return found
 
     def blames(self, rows: Rows, expected: Array, deviation: Array, blame: Array) -> list[list[Blame]]:
         """Of every row its known columns, those to blame first. No word is impossible."""
@@ -601,9 +638,13 @@ class Table:
         return every
 
     def _filled(self, frame: Any, hidden: Mask, answer: Array) -> Any:
-        """A copy in which only what was missing or hidden is new."""
+        """A copy in which only what was missing or hidden is new; columns that it lacks come at its end."""
         filled = frame.copy()
         names = names_of(frame)
+        added = [column.name for column in self.learnt if column.name not in names]
+        if added:
+            every = type(frame)(answer, columns=[column.name for column in self.learnt])
+            filled = filled.assign(**{name: self._cells_as_values(name, every[name].to_numpy()) for name in added})
         for column, cell, _ in self._places():
             if column.name not in names:
                 continue
@@ -617,6 +658,17 @@ class Table:
                 filled[names[column.name]] = filled_with_words(series, missing, words)
         return filled
 
+    def _cells_as_values(self, name: str, cells: Array) -> Any:
+        """A whole column as a DataFrame has it."""
+        import pandas
+
+        column = next(column for column in self.learnt if column.name == name)
+        if column.has_words:
+            return pandas.Categorical.from_codes(cells.astype(int), list(column.words), ordered=column.kind == "ordered")
+        if column.date and is_date(column.date):
+            return times_of(cells)
+        return cells.astype(np.int64) if column.is_integer else cells
+
     def frame(self, x: Floats) -> Any:
         """Rows of the memory as a DataFrame."""
         import pandas
@@ -624,11 +676,7 @@ class Table:
         cells = self._cells(x)
         return pandas.DataFrame(
             {
-                column.name: pandas.Categorical.from_codes(cells[:, cell.start].astype(int), list(column.words))
-                if column.has_words
-                else times_of(cells[:, cell.start])
-                if column.date and is_date(column.date)
-                else cells[:, cell.start]
+                column.name: self._cells_as_values(column.name, cells[:, cell.start])
                 for column, cell, _ in self._places()
                 if not column.shape
             }

@@ -82,7 +82,10 @@ def filled_with_numbers(column: Any, series: Any, missing: Mask, values: Array) 
     if series.dtype.kind in "iu":
         range_of = np.iinfo(series.dtype.type)
         return _filled(series, missing, [min(max(round(value), range_of.min), range_of.max) for value in values.tolist()])
-    return _filled(series, missing, values.tolist())
+    filled = _filled(series, missing, values.tolist())
+    if column.is_integer and filled.dtype == np.float64 and (np.asarray(filled) % 1 == 0).all():  # gaps made floats of integers
+        return filled.astype(np.int64)
+    return filled
 
 
 def filled_with_words(series: Any, missing: Mask, words: Sequence[str]) -> Any:

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from . import _bayespcn as raw
 from .columns import Table
-from .options import layout_of, layout_of_note, numbers_of, options_of
+from .options import Options, layout_of, layout_of_note, numbers_of, options_of
 from .rows import Arrays
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -42,7 +42,7 @@ class Living:
         pixels: tuple[float, float] | None = None,
         clip: bool = False,
         threads: int = 0,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Self:
         """Opens the memory that lives in a file: "r" to read it as it is now, "r+" to change it, "a" to make it if there
         is none, from dim, shape or columns and options as of `Memory`. What a call acknowledged survives a crash.
@@ -65,7 +65,7 @@ class Living:
         made = None
         if mode == "a":
             layout = layout_of(dim, shape, columns, pixels, clip)
-            made = options_of(layout, options)
+            made = options_of(layout, dict(options), clip)
         elif options or dim or shape or columns is not None:
             raise TypeError('what a row is and options are for mode "a"; a file that is there has its own')
         handle = raw.open(path, opening, made)

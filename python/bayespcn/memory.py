@@ -1,9 +1,12 @@
 """Memory: the friendly side of the raw module."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
-from typing import Any
+from itertools import islice
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +14,9 @@ from numpy.typing import NDArray
 from . import _bayespcn as raw
 from .columns import Table
 from .life import Living
-from .options import CHOICES, TABLE_READ, layout_of, numbers_of, options_of
-from .parts import WRITE_ROWS, Progress, in_parts, parts_of, some_of, teller_of
+from .frames import is_frame
+from .options import CHOICES, TABLE_READ, Options, layout_of, numbers_of, options_of
+from .parts import BYTES_AT_ONCE, WRITE_ROWS, Progress, in_parts, parts_of, some_of, teller_of
 from .picture import png_of_samples
 from .results import Codes, Match, Read, Written
 from .rows import Array, Arrays, Floats, Mask, Rows
@@ -24,13 +28,12 @@ class Memory(Living):
     """An associative memory: write an observation once, recall it from a noisy copy or a fragment.
 
     A row is said by one of `dim` (entries), `shape` (pictures (H, W), (H, W, 3), or anything) or `columns` (a DataFrame
-    to look at, or see `columns_of`). Other arguments are the library's options (include/bayespcn.h), with words for
-    enumerations: hidden, activation, particles, sigma_w, sigma_x, sigma_data, seed, resample, minimizer, precision,
-    threads, shards, shard_rows, when_full, surprises, ... By default arrays have room for 1024 rows in 16 networks of
-    64x3, and tables are in closed form (kind "table"), for any number of rows.
+    to look at, or see `columns_of`). Other arguments are `Options`. By default arrays have room for 1024 rows, in networks
+    of three layers a third as wide as a row and at most 64, and tables are in closed form (kind "table"), for any number of
+    rows.
 
-    `pixels=(0, 255)` are the values that stand for -1 and 1, on the way in and out. `clip` brings far values of a
-    table's numbers nearer instead of refusing them.
+    `pixels=(0, 255)` are the values that stand for -1 and 1, on the way in and out. `clip` brings values far outside the
+    data's scale nearer instead of refusing them. `threads` is 0 for one per core.
 
     Any number of threads may read at once; whoever changes a memory has it alone, and the others wait.
 
@@ -56,10 +59,11 @@ class Memory(Living):
         columns: Any = None,
         pixels: tuple[float, float] | None = None,
         clip: bool = False,
-        **options: Any,
+        threads: int = 0,
+        **options: Unpack[Options],
     ) -> None:
         layout = layout_of(dim, shape, columns, pixels, clip)
-        self._take(raw.create(options_of(layout, options)), layout, None)
+        self._take(raw.create(options_of(layout, {**options, "threads": threads}, clip)), layout, None)
         self._handle.set_note(layout.note().encode())
 
     # ---- write
@@ -69,7 +73,66 @@ class Memory(Living):
         stays. `names` are kept of the latest rows, as many as the option `names` says: one for each row, or None. `progress` is called with the rows done and all rows (True: tqdm shows them).
 
         All rows are looked at before the first is written. An interrupt leaves whole rows; of a failure in the middle,
-        the error's `written` says how many there are."""
+        the error's `written` says how many there are. A generator of rows, arrays or DataFrames is written as it comes.
+
+        >>> memory = Memory(dim=3)
+        >>> memory.write(np.full(3, i) for i in range(5))
+        Written(5 rows)
+        """
+        if hasattr(x, "__next__"):
+            return self._write_stream(x, known, names, progress)
+        absent = self._layout.absent(x) if isinstance(self._layout, Table) else []
+        if absent:
+            warnings.warn(f"columns that are not there count as unknown: {', '.join(absent)}", stacklevel=2)
+        if isinstance(x, np.ndarray) and x.ndim > len(self._layout.shape) and x.size > BYTES_AT_ONCE // 4:
+            step = max(BYTES_AT_ONCE // 4 // max(x.size // max(len(x), 1), 1), 1)
+            parts = list(parts_of(len(x), step))
+            mask = known if known is None or np.ndim(known) < x.ndim else np.asarray(known)
+            some = [mask if mask is None or mask is known and np.ndim(known) < x.ndim else mask[part] for part in parts]
+            if all(self._could_be_written(self._layout.encode(x[part], m)) for part, m in zip(parts, some)):
+                return self._write_parts(((x[part], m) for part, m in zip(parts, some)), names, progress, len(x))
+        return self._write_array(x, known, names, progress)
+
+    def _write_stream(self, x: Iterator[Any], known: Any, names: Any, progress: Progress | bool) -> Written:
+        if known is not None:
+            raise TypeError("rows that come from a generator say what is unknown by NaN, not by a mask")
+
+        def blocks() -> Iterator[tuple[Any, Any]]:
+            single: list[Any] = []
+            for item in x:
+                alone = not is_frame(item) and np.ndim(item) == len(self._layout.shape)
+                if single and (not alone or len(single) == WRITE_ROWS):
+                    yield np.stack(single), None
+                    single = []
+                if alone:
+                    single.append(np.asarray(item))
+                else:
+                    yield item, None
+            if single:
+                yield np.stack(single), None
+
+        return self._write_parts(blocks(), names, progress, None)
+
+    def _write_parts(self, parts: Iterator[tuple[Any, Any]], names: Any, progress: Progress | bool, n: int | None) -> Written:
+        """Writes one part after the other; `written` of an error counts all rows."""
+        tell, end = teller_of(progress, n)
+        names = None if names is None else iter(names)
+        infos: list[Array] = []
+        done = 0
+        try:
+            for x, known in parts:
+                called = None if names is None else list(islice(names, len(x)))
+                infos.append(np.atleast_1d(self._write_array(x, known, called, False).info))
+                done += len(infos[-1])
+                tell(done, done if n is None else n)
+        except raw.Error as error:
+            error.written += done
+            raise
+        finally:
+            end()
+        return Written(np.concatenate(infos) if infos else np.zeros(0, np.dtype(raw.WRITE_ROW)))
+
+    def _write_array(self, x: Any, known: Any, names: Any, progress: Progress | bool) -> Written:
         rows = self._layout.encode(x, known)
         if rows.known is not None and rows.known.all():
             rows.known = None
@@ -145,12 +208,14 @@ class Memory(Living):
         spread: bool = False,
         typicality: bool = False,
         out: Floats | None = None,
+        progress: Progress | bool = False,
     ) -> Read:
         """Recalls queries. What is known of a query comes back as it is, what is NaN or not `known` is recalled. A query of
         an array without holes is a noisy copy: every entry is recalled, with the `noise` given or estimated.
 
         `spread` asks for the standard deviation of every entry, `typicality` for a conformal p-value of every query,
-        which takes as long again. `out` takes the answers, if it is float32, contiguous, [n, dim].
+        which takes as long again. `out` takes the answers, if it is float32, contiguous, [n, dim]. `progress` is as of
+        write.
 
         >>> memory = Memory(shape=(4, 4))
         >>> _ = memory.write(np.eye(4))
@@ -168,14 +233,33 @@ class Memory(Living):
 
         # A row's answer does not depend on whether there are holes in the others.
         split = known is None and not self._layout.fills
-        in_parts(ask, rows, split, answer, info, widths)
+        tell, end = teller_of(progress, len(rows.x))
+        try:
+            in_parts(ask, rows, split, answer, info, widths, tell=tell)
+        finally:
+            end()
+        if not self._layout.fills and len(info) and not info["verdict"].any():
+            self._warn_of_short_rows(info)
+        layout = self._layout
         return Read(
             self._layout.decode(answer, rows) if out is None else out,
             info[0] if rows.single else info,
             None if widths is None else self._layout.decode_spread(widths, answer, rows),
             self._typicality_of(rows) if typicality else None,
             self._names_of(info["name"], rows.single),
+            partial(layout.chances, answer, rows) if isinstance(layout, Table) else None,
         )
+
+    def _warn_of_short_rows(self, info: Array) -> None:
+        options = self._handle.get_options()
+        width, known = min(options["hidden"], default=0), int(info["known"].max())
+        if self.rows and known < 2 * width:
+            narrow = max(known // 2, 2)
+            warnings.warn(
+                f"whether a row was written cannot be told of any: layers of {width} units explain {known} known entries, "
+                f"whatever they are; a memory with hidden=({narrow},) * 3 could tell",
+                stacklevel=3,
+            )
 
     def _names_of(self, numbers: Array, single: bool) -> Any:
         kept = {number: name for name, number, _ in self._handle.get_names()} if numbers.any() else {}
@@ -183,6 +267,10 @@ class Memory(Living):
         return names[0] if single else names
 
     def _read_options(self, noise: float | None, objective: str | None, shards: int) -> dict[str, Any]:
+        if noise is not None and noise < 0:
+            raise raw.InvalidError(f"noise is {noise}, but must be 0 or more; without it, it is estimated")
+        if shards and shards > self._handle.get_options()["shards"]:
+            raise raw.InvalidError(f"shards is {shards}, but the memory has {self._handle.get_options()['shards']}")
         usual = TABLE_READ if self._layout.fills else {}
         given = {"noise": noise, "objective": objective, "shards": shards}
         return numbers_of({**usual, **{key: value for key, value in given.items() if value is not None}})
@@ -304,6 +392,8 @@ class Memory(Living):
 
     def sample(self, n: int = 1, seed: int = 0) -> Any:
         """Draws rows from what was learnt, in the form of rows; of a table a DataFrame."""
+        if n < 0:
+            raise raw.InvalidError(f"n is {n}, but must be 0 or more")
         out = np.empty((n, self._layout.dim), np.float32)
         self._handle.sample(n, seed, out)
         if isinstance(self._layout, Table):
@@ -385,6 +475,39 @@ class Memory(Living):
         """Rows written since it was made."""
         return int(self.stats["writes"])
 
+    def __len__(self) -> int:
+        """Rows written and not deleted.
+
+        >>> memory = Memory(dim=3)
+        >>> _ = memory.write(np.eye(3))
+        >>> memory.delete([0, 1, 0])
+        >>> len(memory)
+        2
+        """
+        stats = self.stats
+        return int(stats["writes"] - stats["deletes"])
+
+    def __bool__(self) -> bool:
+        return True  # an empty memory is not nothing
+
+    def __contains__(self, what: Any) -> bool:
+        """Whether a name is kept, or a row, which may have gaps, is known.
+
+        >>> memory = Memory(dim=100, names=10)
+        >>> rows = np.random.default_rng(0).normal(size=(5, 100))
+        >>> _ = memory.write(rows, names=list("abcde"))
+        >>> rows[3] in memory, -rows[3] in memory, "c" in memory, "x" in memory
+        (True, False, True, False)
+        """
+        if isinstance(what, str):
+            return what in self.names
+        if isinstance(self._layout, Table):
+            raise TypeError("a memory of a table does not tell whether it holds a row; typicality tells how usual one is")
+        answer = self.read(what)
+        if np.ndim(answer.verdict):
+            raise raw.InvalidError("in asks for one row; read(rows).verdict tells of several")
+        return str(answer.verdict) == "known"
+
     @property
     def names(self) -> list[str]:
         """The names that are kept of rows, the oldest first."""
@@ -407,15 +530,12 @@ class Memory(Living):
         return float(sum(self._handle.get_shards()) / (options["shards"] * options["shard_rows"]))
 
     def _summary(self) -> str:
+        if isinstance(self._layout, Table):
+            return f"rows of {len(self._layout.learnt)} columns, {self.rows} written"
         options = self._handle.get_options()
-        what = (
-            f"{len(self._layout.learnt)} columns"
-            if isinstance(self._layout, Table)
-            else "x".join(map(str, self._layout.shape))
-        )
         return (
-            f"rows of {what}, {self.rows} written, {100 * self.fullness:.0f} % full, {options['shards']} shards of "
-            f"{'x'.join(map(str, options['hidden']))}"
+            f"rows of {'x'.join(map(str, self._layout.shape))}, {self.rows} written, {100 * self.fullness:.0f} % full, "
+            f"{options['shards']} shards of {'x'.join(map(str, options['hidden']))}"
         )
 
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """What reads and writes tell."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,29 @@ class _Told:
 
 
 class Read(_Told):
-    """Answers to queries."""
+    """Answers to queries.
 
-    def __init__(self, x: Any, info: Any, spread: Array | None, typicality: Any, name: Any) -> None:
+    >>> import pandas as pd
+    >>> from bayespcn import Memory
+    >>> pets = pd.DataFrame({"legs": [4.0, 2.0, 4.0, 2.0] * 10, "kind": ["cat", "hen", "dog", "hen"] * 10})
+    >>> memory = Memory(columns=pets)
+    >>> _ = memory.write(pets)
+    >>> answer = memory.read(pd.DataFrame({"legs": [2.0]}))
+    >>> answer.x.kind[0], bool(answer.chances["kind"].hen[0] > 0.9)
+    ('hen', True)
+    >>> list(answer.to_frame())[:3]
+    ['familiarity', 'verdict', 'log_density']
+    """
+
+    def __init__(
+        self, x: Any, info: Any, spread: Any, typicality: Any, name: Any, chances: Callable[[], dict[str, Any]] | None
+    ) -> None:
         super().__init__(info)
         self.x = x  #: the answers, in the form of the queries
         self.spread = spread  #: the standard deviation of every entry, if asked for
         self.typicality = typicality  #: a conformal p-value of every query, if asked for
         self.name = name  #: the name of the row that each recalls, None where none is kept or it cannot be told
+        self._chances = chances
 
     log_density = _told("log_density", "Log predictive density of the known entries and the code.")
     noise = _told("noise", "Standard deviation assumed or estimated for the known entries.")
@@ -51,6 +67,25 @@ class Read(_Told):
     particle = _told("particle", "The mixture component that answered.")
     shard_density = _told("shard_density", "The log density in that shard alone.")
     known = _told("known", "Entries of the query that were known.")
+
+    @property
+    def chances(self) -> dict[str, Any]:
+        """Of a table's every column of words, how likely each word is: [n, words], of a DataFrame as a DataFrame."""
+        return {} if self._chances is None else self._chances()
+
+    def to_frame(self) -> Any:
+        """What is told of every query as a DataFrame, a row each; of queries that were one, with their index."""
+        import pandas
+
+        index = self.x.index if hasattr(self.x, "columns") else None
+        told = ("familiarity", "verdict", "log_density", "energy", "noise", "residual", "variance", "shard", "known")
+        table = {key: np.atleast_1d(getattr(self, key)) for key in told}
+        if self.typicality is not None:
+            table["typicality"] = np.atleast_1d(self.typicality)
+        names = self.name if isinstance(self.name, list) else [self.name]
+        if any(name is not None for name in names):
+            table["name"] = np.array(names, dtype=object)
+        return pandas.DataFrame(table, index=index)
 
     def __repr__(self) -> str:
         return f"Read(familiarity={np.array2string(np.asarray(self.familiarity), precision=3, threshold=8)})"

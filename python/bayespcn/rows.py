@@ -25,12 +25,30 @@ class Rows:
     origin: Any = None  # of a table: what was given
 
 
+def array_of(x: Any) -> Array:
+    """What NumPy makes of it, or a sentence why it is no array of numbers."""
+    if hasattr(x, "toarray"):
+        raise TypeError("rows are a sparse matrix: give them by its toarray(), some at a time")
+    if hasattr(x, "__next__"):
+        raise TypeError("rows come from a generator, which only write takes: give an array")
+    if not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
+        return np.from_dlpack(x)
+    try:
+        return np.asarray(x)
+    except ValueError:
+        raise InvalidError("rows have different lengths, or an entry is no number") from None
+
+
+def _kind_of(x: Any, array: Array) -> str:
+    return type(x).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
+
+
 def numbers(x: Any, pixels: tuple[float, float] | None) -> tuple[Array, Mask | None]:
     """An array of numbers, and what is known of it if it says so itself (a masked array, with True for unknown)."""
     known = ~np.broadcast_to(x.mask, x.shape) if isinstance(x, np.ma.MaskedArray) else None
-    array = np.asarray(x.data if known is not None else x)
+    array = array_of(x.data if known is not None else x)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"rows must be numbers, not {array.dtype}")
+        raise TypeError(f"rows must be numbers, not {_kind_of(x, array)}")
     if array.dtype == np.uint8 and pixels is None:
         raise InvalidError("rows are bytes (uint8): say what they mean, such as Memory(..., pixels=(0, 255))")
     return array, known

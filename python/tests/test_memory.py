@@ -3,7 +3,9 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 import bayespcn
 from bayespcn import (
@@ -272,3 +274,111 @@ def test_rows_of_a_table_keep_their_names():
     memory = Memory(columns={name: "number" for name in "abc"}, names=40)
     memory.write(x, names=[f"row {k}" for k in range(40)])
     assert memory.names == [f"row {k}" for k in range(40)]
+
+
+@pytest.mark.parametrize("dim", [20, 60, 100, 300])
+def test_random_rows_of_any_length_are_recalled_from_their_halves(dim):
+    rng = np.random.default_rng(dim)
+    rows, others = rng.normal(size=(2, 300, dim))
+    memory = Memory(dim=dim)
+    memory.write(rows)
+    half = np.arange(dim) < dim // 2
+    answer = memory.read(rows, half)
+    assert np.mean(answer.verdict == "known") > 0.97 and np.abs(answer.x - rows).max(axis=1).mean() < 0.1
+    assert np.mean(memory.read(others, half).verdict == "known") < 0.03  # none of 1000 when the width was chosen
+
+
+def test_bytes_as_floats_are_learnt_in_their_own_scale():
+    pictures = np.random.default_rng(0).integers(0, 256, (30, 28, 28)).astype(float)
+    memory = Memory(shape=(28, 28))
+    memory.write(pictures)
+    gaps = pictures.copy()
+    gaps[:, 14:] = np.nan
+    answer = memory.read(gaps)
+    assert (answer.verdict == "known").all() and np.abs(answer.x - pictures).max() < 0.5  # rounds to the same bytes
+    assert 60 < memory.scale[1] < 80  # 256 / sqrt(12) is 74
+
+
+def test_a_value_of_another_scale_is_refused_or_clipped():
+    rows = np.random.default_rng(0).normal(size=(50, 60))
+    rows[3, 7] = 1e6
+    memory = Memory(dim=60)
+    with pytest.raises(bayespcn.InvalidError, match="row 3, entry 7 is 1e.06, more than 100 scales"):
+        memory.write(rows)
+    assert memory.rows == 0
+    clipped = Memory(dim=60, clip=True)
+    clipped.write(rows)
+    assert (clipped.read(rows[10:], np.arange(60) < 30).verdict == "known").all()
+
+
+def test_where_nothing_can_be_told_a_warning_says_what_could():
+    memory = Memory(dim=20, hidden=(64,) * 3)
+    rows = np.random.default_rng(0).normal(size=(64, 20))
+    memory.write(rows)
+    with pytest.warns(UserWarning, match=r"layers of 64 units explain 10 known entries.*hidden=\(5,\) \* 3"):
+        memory.read(rows[5], np.arange(20) < 10)
+
+
+def test_deleting_several_rows_is_all_or_nothing():
+    rows = np.random.default_rng(0).normal(size=(6, 40))
+    memory = Memory(dim=40)
+    memory.write(rows[:5])
+    with pytest.raises(bayespcn.NotHeldError, match="row 2"):
+        memory.delete([rows[0], rows[1], rows[5]])
+    assert len(memory) == 5
+    memory.delete([rows[0], rows[1]])
+    assert len(memory) == 3 and rows[0] not in memory and rows[2] in memory
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda m: Memory(dim=20, hidden=64), "hidden is 64, but must have a width for each layer"),
+        (lambda m: Memory(pd.DataFrame({"x": [1.0]})), "columns=frame"),
+        (lambda m: Memory(shape=28), r"shape is 28, .*such as \(28, 28\)"),
+        (lambda m: Memory(dim=4.7), "dim is 4.7, but must be a whole number"),
+        (lambda m: Memory(dim=20, sigmax=1), "no option 'sigmax'"),
+        (lambda m: m.read(row for row in np.eye(20)), "generator"),
+        (lambda m: m.write(sparse.csr_matrix(np.eye(20))), "sparse"),
+        (lambda m: m.write([[1.0, 2.0], [1.0]]), "different lengths"),
+        (lambda m: m.write([["a"] * 20]), "array of <U1"),
+        (lambda m: m.read(None), "not NoneType"),
+        (lambda m: m.read(np.eye(20), noise=-1), "noise is -1"),
+        (lambda m: m.read(np.eye(20), shards=999), "shards is 999, but the memory has 171"),
+        (lambda m: m.sample(-1), "n is -1"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_the_callers_words(call, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        call(Memory(dim=20))
+
+
+def test_generators_memory_maps_and_arrays_write_the_same(tmp_path, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(600, 30)).astype(np.float32)
+    rows[5, 3] = np.nan
+    np.save(tmp_path / "rows.npy", rows)
+    whole, parts, stream, blocks = (Memory(dim=30, names=4, threads=1) for _ in range(4))
+    names = [str(k) for k in range(600)]
+    whole.write(rows, names=names)
+    assert len(stream.write((row for row in rows), names=names).energy) == 600
+    blocks.write(iter([rows[:256], rows[256:512], rows[512:]]), names=names)
+    monkeypatch.setattr("bayespcn.memory.BYTES_AT_ONCE", 256 * 30 * 4)
+    seen = []
+    parts.write(np.load(tmp_path / "rows.npy", mmap_mode="r"), names=names, progress=lambda done, n: seen.append((done, n)))
+    assert seen == [(256, 600), (512, 600), (600, 600)]
+    for memory in (parts, stream, blocks):
+        assert memory.names == whole.names
+        np.testing.assert_array_equal(memory.read(rows[:50]).x, whole.read(rows[:50]).x)
+    rows[599, 0] = np.inf  # all rows are looked at first
+    with pytest.raises(bayespcn.InvalidError, match="row 599"):
+        parts.write(rows)
+    assert parts.rows == 600
+
+
+def test_a_read_tells_its_progress():
+    memory = Memory(dim=30)
+    memory.write(np.eye(30))
+    rows, seen = np.zeros((700, 30)), []
+    rows[::2, 3] = np.nan
+    memory.read(rows, progress=lambda done, n: seen.append((done, n)))
+    assert seen[-1] == (700, 700) and [done for done, _ in seen] == sorted(done for done, _ in seen) and len(seen) > 2

@@ -76,7 +76,8 @@ def test_arrays_of_cells_mean_the_same_as_frames(learnt):
     )
     np.testing.assert_array_equal(learnt.score(cells), learnt.score(gaps))
     from_cells, from_frame = learnt.read(cells, spread=True), learnt.read(gaps, spread=True)
-    np.testing.assert_array_equal(from_cells.spread, from_frame.spread)
+    np.testing.assert_array_equal(from_cells.spread, from_frame.spread.drop(columns="id"))
+    assert (from_frame.spread["id"] == 0).all()
     np.testing.assert_allclose(from_cells.x[:, 1], from_frame.x["wage"].to_numpy(dtype=float))
     np.testing.assert_array_equal(from_cells.spread[~np.isnan(cells)], 0)
     one = learnt.read(cells[0])
@@ -96,7 +97,7 @@ def test_words_and_columns_that_were_never_there_are_unknown_and_said_so(learnt)
         answer = learnt.read(frame)
     assert (answer.x["kind"] == "ancient").all() and (answer.known < learnt.read(table(5)).known).all()
     with pytest.warns(UserWarning, match="count as unknown: wage"):
-        learnt.read(table(5).drop(columns="wage"))
+        learnt.copy().write(table(5).drop(columns="wage"))
     with pytest.raises(InvalidError, match="none of the memory's columns"):
         learnt.read(pd.DataFrame({"x": [1.0]}))
 
@@ -164,7 +165,8 @@ def test_a_row_of_a_frame_is_read_by_its_names(learnt):
         one = learnt.read(gaps.iloc[k, ::-1], spread=True)
         assert one.x.name == gaps.index[k] and list(one.x.index) == list(gaps.columns[::-1])
         assert one.x["city"] == every.x["city"][k] and one.x["wage"] == pytest.approx(every.x["wage"][k], rel=1e-3)
-        np.testing.assert_allclose(one.spread, every.spread[k], rtol=1e-2)
+        assert list(one.spread.index) == list(gaps.columns[::-1])
+        np.testing.assert_allclose(one.spread[gaps.columns], every.spread.iloc[k], rtol=1e-2)
     assert np.ndim(learnt.score(table(1).iloc[0])) == 0
 
 
@@ -413,3 +415,38 @@ def test_a_wrong_cell_is_blamed(learnt):
     assert "wage" not in [one.column for one in learnt.explain(gaps)[3]]
     with pytest.raises(InvalidError, match="only a table"):
         Memory(dim=3).explain([0.0, 0.0, 0.0])
+
+
+def test_a_frame_without_its_target_is_answered_with_it(learnt):
+    frame = table(40, seed=9)
+    asked = frame.drop(columns="wage")
+    answer = learnt.read(asked, spread=True)
+    gaps = frame.assign(wage=np.nan)
+    np.testing.assert_array_equal(answer.x["wage"], learnt.read(gaps).x["wage"])
+    assert list(answer.x) == [*asked, "wage"] and list(answer.spread) == list(answer.x)
+    assert (answer.spread["wage"] > 0).all() and (answer.spread[list(asked)] == 0).all().all()
+    pd.testing.assert_frame_equal(answer.x[list(asked)], asked)
+
+
+def test_integers_come_back_as_integers():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=80)})
+    frame["y"], frame["n"] = (frame.x > 0).astype(int), (10 * frame.x).round().astype(int)
+    memory = Memory(columns=frame)
+    memory.write(frame)
+    for asked in (frame[["x"]], frame.assign(y=np.nan, n=frame.n.where(frame.n > 0))):
+        filled = memory.read(asked).x
+        assert filled["y"].dtype == filled["n"].dtype == np.int64 and set(filled["y"]) == {0, 1}
+    assert memory.sample(5)["n"].dtype == np.int64
+
+
+def test_chances_of_words_add_up_and_agree_with_the_answer(learnt):
+    gaps = with_gaps(table(30, seed=4))
+    answer = learnt.read(gaps, spread=True)
+    for name, chance in answer.chances.items():
+        np.testing.assert_allclose(chance.sum(axis=1), 1, rtol=1e-12)
+        hidden = gaps[name].isna()
+        assert (chance.idxmax(axis=1) == answer.x[name].astype(str)).all()
+        # the same estimate, from the same entries
+        np.testing.assert_allclose(answer.spread[name][hidden], 1 - chance[hidden].max(axis=1), atol=1e-9)
+        assert (chance[~hidden].max(axis=1) == 1).all()
