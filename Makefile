@@ -49,7 +49,7 @@ SHARED := $(BUILD)/libbayespcn.so.$(VERSION)
 
 # ---- what is built on it
 FORMATS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard formats/*.c))
-CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c bench/*.c))
+CLI := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c) $(filter-out bench/scale.c,$(wildcard bench/*.c)))
 
 # The server, with its page and the description of its interface in it as they are. Where its libraries are missing,
 # its objects are empty and bpcn says so.
@@ -141,6 +141,13 @@ demo: ## write 64 pictures, recall them from noise, fragments and after forgetti
 .PHONY: bench
 bench: $(BUILD)/bpcn ## what reads and writes cost on this machine
 	$(Q)$(BUILD)/bpcn bench
+
+# bench/scale.c says what it is run with.
+$(BUILD)/scale: $(BUILD)/bench/scale.o $(STATIC)
+	$(LINK) $^ $(LIBS)
+.PHONY: bench-scale
+bench-scale: $(BUILD)/scale ## many rows beside brute force: PICTURES=an idx file, unpacked
+	$(Q)$(BUILD)/scale $(PICTURES)
 
 # ---- man pages and completions, which the program writes from its table of options (cli/options.def)
 MAN := $(patsubst man/%.roff,$(BUILD)/man/%.1,$(wildcard man/*.roff))

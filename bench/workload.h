@@ -18,7 +18,8 @@ struct timings {
     double single_ms, single_evals;                        /* hetero read of one query */
     double paper_write_ms, paper_hetero_ms, paper_auto_ms; /* per row or query, scaled up to the full schedule */
     double write_bytes;                                    /* that a write must touch, its evaluations and its update */
-    double read_flops;                                     /* of one query of the batch */
+    double read_flops;       /* of one query of the batch, as done: through inner products where that is less */
+    double read_flops_plain; /* the same with every product of the sensory layer */
     size_t bytes;
 };
 

@@ -43,6 +43,7 @@ static void print_timings(const struct bench_run *b, const char *data, const str
     put(b, "read_ms_per_query", t->batch_ms);
     put(b, "read_evals", t->batch_evals);
     put(b, "read_fraction_of_peak", 1e-9 * t->read_flops / (1e-3 * t->batch_ms) / b->gflops);
+    put(b, "read_arithmetic_saved", 1 - t->read_flops / t->read_flops_plain);
     put(b, "auto_read_ms_per_query", t->auto_ms);
     put(b, "auto_read_evals", t->auto_evals);
     put(b, "single_read_ms", t->single_ms);
