@@ -320,7 +320,7 @@ install-lib: lib ## the library alone, into $(DESTDIR)$(PREFIX)
 	install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/
 	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so.$(SOVERSION)
 	ln -sf libbayespcn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libbayespcn.so
-	install -m 644 include/bayespcn.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 include/bayespcn.h include/bayespcn_sequence.h $(DESTDIR)$(PREFIX)/include/
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' scripts/bayespcn.pc.in \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc
 
@@ -344,7 +344,7 @@ endif
 .PHONY: uninstall
 uninstall: ## take that back
 	rm -f $(DESTDIR)$(PREFIX)/bin/bpcn $(DESTDIR)$(PREFIX)/bin/bpcn-mpi $(DESTDIR)$(LIBDIR)/libbayespcn.* $(DESTDIR)$(LIBDIR)/pkgconfig/bayespcn.pc \
-	    $(DESTDIR)$(PREFIX)/include/bayespcn.h $(DESTDIR)$(PREFIX)/share/man/man1/bpcn*.1 \
+	    $(DESTDIR)$(PREFIX)/include/bayespcn.h $(DESTDIR)$(PREFIX)/include/bayespcn_sequence.h $(DESTDIR)$(PREFIX)/share/man/man1/bpcn*.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpcn $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bpcn
 
 .PHONY: clean

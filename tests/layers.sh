@@ -4,7 +4,7 @@
 build=$1
 calls=$(mktemp) || exit 1
 trap 'rm -f "$calls"' EXIT
-public=$(grep -oE '\bbpcn_[a-z_]+\(' include/bayespcn.h | tr -d '(' | sort -u | tr '\n' ' ')
+public=$(grep -ohE '\bbpcn_[a-z_]+\(' include/*.h | tr -d '(' | sort -u | tr '\n' ' ')
 
 # "user definer" for every call between two files; of the two precisions one will do. A call of a public function counts
 # for its layer, not for a circle: the header stands between the two files.

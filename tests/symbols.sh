@@ -1,14 +1,14 @@
 #!/bin/sh
-# symbols.sh LIBRARY HEADER ARCHIVE: the shared library exports exactly the functions that the header
-# declares with BPCN_API, no more and no fewer; every other global name of the static one begins with bpcn_internal_.
+# symbols.sh LIBRARY HEADERS ARCHIVE: the shared library exports exactly the functions that the headers of this folder
+# declare with BPCN_API, no more and no fewer; every other global name of the static one begins with bpcn_internal_.
 set -eu
 
-[ $# -eq 3 ] || { echo "usage: symbols.sh LIBRARY HEADER ARCHIVE" >&2; exit 2; }
+[ $# -eq 3 ] || { echo "usage: symbols.sh LIBRARY HEADERS ARCHIVE" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # A declaration may span lines: join them, split at semicolons, take the name before the '('.
-grep -v '^ *#' "$2" | tr '\n' ' ' | tr ';' '\n' |
+cat "$2"/*.h | grep -v '^ *#' | tr '\n' ' ' | tr ';' '\n' |
     sed -n 's/.*BPCN_API [^(]*[ *]\(bpcn_[a-z0-9_]*\)(.*/\1/p' | sort -u > "$work/declared"
 
 # Addresses that the linker itself adds to every library are not ours.
@@ -17,7 +17,7 @@ nm -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' |
 
 [ -s "$work/declared" ] || { echo "symbols: no BPCN_API function found in $2" >&2; exit 1; }
 if ! diff "$work/declared" "$work/exported" > "$work/diff"; then
-    echo "symbols: the header declares (<) and the library exports (>):" >&2
+    echo "symbols: the headers declare (<) and the library exports (>):" >&2
     grep '^[<>]' "$work/diff" >&2
     exit 1
 fi

@@ -293,6 +293,12 @@
 #define section_payload bpcn_internal_section_payload
 #define section_table bpcn_internal_section_table
 #define sections_of_shard bpcn_internal_sections_of_shard
+#define sequence_episode_at bpcn_internal_sequence_episode_at
+#define sequence_episode_frames bpcn_internal_sequence_episode_frames
+#define sequence_frames bpcn_internal_sequence_frames
+#define sequence_held bpcn_internal_sequence_held
+#define sequence_recall bpcn_internal_sequence_recall
+#define sequence_sketch bpcn_internal_sequence_sketch
 #define shard_allocate bpcn_internal_shard_allocate
 #define shard_bytes bpcn_internal_shard_bytes
 #define shard_free bpcn_internal_shard_free
