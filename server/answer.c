@@ -426,7 +426,6 @@ void answer_free(struct answer *a)
 
 static void put_network(FILE *out, const bpcn_options *o)
 {
-    fprintf(out, "\"kind\":\"%s\",\n", o->kind == BPCN_TABLE ? "table" : "networks");
     fputs("\"network\":{\"hidden\":[", out);
     for (size_t l = 0; l < o->layers; l++)
         fprintf(out, "%s%zu", l ? "," : "", o->hidden[l]);

@@ -130,13 +130,15 @@ static bpcn_status take_rows(struct request *r)
     return r->body.rows > 0 ? check_names(r, r->body.rows) : http_fail(400, "rows", "there are none");
 }
 
+/* A whole row may be noisy, except in a table: there it says that every entry is known. */
 static struct job job_of(const struct request *r, enum job_kind kind)
 {
     const struct body *b = &r->body;
+    bool noisy = b->whole && r->memory->options.kind != BPCN_TABLE;
     return (struct job){.kind = kind,
                         .rows = b->rows,
                         .x = b->x,
-                        .known = b->whole ? NULL : b->known,
+                        .known = noisy ? NULL : b->known,
                         .names = b->name,
                         .noise = b->noise,
                         .forgotten = b->forgotten,

@@ -43,7 +43,7 @@ document.addEventListener("keydown", event => { if (event.key === "Escape" && do
 function figuresOf(answer) {
   if (!answer) return {};
   const { info, score } = answer, out = { energy: info.energy.toFixed(1), evaluations: info.evaluations };
-  const table = state.info.shardinfo.kind === "table" || state.info.kind === "table";
+  const table = state.info.kind === "table";
   if (!table) Object.assign(out, { familiarity: info.familiarity.toFixed(3), shard: info.shard, "name-of": info.name });
   // Of fewer than 20 rows nothing unusual can be told; nor of a row with gaps in a memory of pictures.
   if (score.typicality !== undefined && score.typicality >= 0 && state.info.writes >= 20 && (table || info.known === state.info.entries)) out.typicality = score.typicality.toFixed(3);
@@ -60,7 +60,7 @@ function descend(trace) {
   const lowest = Math.min(...trace), high = Math.max(trace[0], trace[trace.length - 1]), at = trace.indexOf(lowest);
   const x = i => 100 * i / (trace.length - 1), y = v => 95 - 90 * (Math.min(v, high) - lowest) / (high - lowest || 1);
   $("descent").querySelector("svg").replaceChildren(svg("polyline", { points: trace.map((v, i) => `${x(i)},${y(v)}`).join(" ") }), svg("polyline", { class: "lowest", points: `${x(at)},${y(lowest)} ${x(at)},${y(lowest)}` }));
-  $("descent-text").textContent = `The energy fell from ${trace[0].toFixed(0)} to ${lowest.toFixed(0)} (the dot) in ${trace.length} evaluations.`;
+  $("descent-text").textContent = `The energy fell from ${trace[0].toFixed(0)} to ${lowest.toFixed(0)} (the dot).`;
 }
 
 export function show(answer) {
