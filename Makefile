@@ -248,28 +248,6 @@ check-everywhere: ## the library on other CPUs, C libraries and byte orders, by 
 	$(Q)scripts/install-deps build everywhere
 	$(Q)tests/everywhere/run $(BUILD)
 
-# ---- aarch64 on any machine: a cross compiler, Debian's arm64 packages unpacked beside the build, and qemu
-ARM64_ROOT := $(BUILD)/arm64/sysroot
-ARM64_LIB := $(ARM64_ROOT)/usr/lib/aarch64-linux-gnu
-
-.PHONY: check-arm64
-check-arm64: ## the kernels and the golden files on aarch64, by qemu
-	$(Q)scripts/install-deps arm64
-	$(Q)scripts/arm64-root $(ARM64_ROOT)
-	$(Q)PKG_CONFIG_LIBDIR=$(ARM64_LIB)/pkgconfig \
-	PKG_CONFIG_SYSROOT_DIR=$(ARM64_ROOT) \
-	CPPFLAGS='-isystem $(ARM64_ROOT)/usr/include -isystem $(ARM64_ROOT)/usr/include/aarch64-linux-gnu' \
-	LDFLAGS='-L$(ARM64_LIB) -Wl,-rpath-link,$(ARM64_LIB):$(ARM64_ROOT)/lib/aarch64-linux-gnu' \
-	$(MAKE) BUILD=$(BUILD)/arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar emulated
-
-EMULATE = qemu-aarch64 -L /usr/aarch64-linux-gnu \
-    -E LD_LIBRARY_PATH=$(BUILD)/sysroot/lib/aarch64-linux-gnu:$(BUILD)/sysroot/usr/lib/aarch64-linux-gnu
-.PHONY: emulated
-emulated: $(STATIC) $(SHARED) $(BUILD)/tests/test_kernels $(BUILD)/tests/test_products $(BUILD)/tests/golden
-	$(Q)$(EMULATE) $(BUILD)/tests/test_kernels
-	$(Q)$(EMULATE) $(BUILD)/tests/test_products
-	$(Q)$(EMULATE) $(BUILD)/tests/golden tests/golden
-
 # ---- fuzzing: clang's libFuzzer, a million runs of each reader and five of the memory file
 FUZZ_RUNS ?= 1000000
 FUZZ_STORE_RUNS ?= 5000000
