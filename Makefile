@@ -20,7 +20,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -
 BUILD_CFLAGS = -std=c11 $(WARNINGS) $(WERROR) $(CFLAGS) $(SANITIZE) -fPIC -fvisibility=hidden -ffp-contract=off -pthread
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 BUILD_CFLAGS += $(if $(filter i%86,$(MACHINE)),-msse2 -mfpmath=sse) $(if $(filter s390x,$(MACHINE)),-fexcess-precision=fast)
-BUILD_CPPFLAGS = -Iinclude -D_POSIX_C_SOURCE=200809L $(SEES) $(CPPFLAGS)
+BUILD_CPPFLAGS = -Iinclude -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 $(SEES) $(CPPFLAGS)
 BUILD_LDFLAGS = $(CFLAGS) $(LDFLAGS) $(SANITIZE) -pthread
 
 LIBS := -lm
