@@ -23,7 +23,10 @@ static int tell(const char *path)
     float *x = calloc(2 * QUERIES * o.dim, sizeof *x), *out = x + QUERIES * o.dim;
     for (size_t j = 0; x != NULL && j < QUERIES * o.dim; j++)
         x[j] = (float)((j * 7919) % 101) / 101 - 0.5f;
-    if (x == NULL || bpcn_memory_read(memory, x, NULL, QUERIES, NULL, out, info) != BPCN_OK) {
+    unsigned char *known = malloc(QUERIES * o.dim);
+    if (x != NULL && known != NULL)
+        memset(known, 1, QUERIES * o.dim);
+    if (x == NULL || known == NULL || bpcn_memory_read(memory, x, known, QUERIES, NULL, out, info) != BPCN_OK) {
         fprintf(stderr, "%s: %s\n", path, bpcn_error());
         return 1;
     }
@@ -40,6 +43,7 @@ static int tell(const char *path)
     }
     printf("\n");
     free(x);
+    free(known);
     bpcn_memory_free(memory);
     return 0;
 }
