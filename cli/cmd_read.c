@@ -211,9 +211,6 @@ static bool alarming(const struct reading *r, const struct row_view *v)
     return v->typicality >= 0 && v->typicality <= r->alarm;
 }
 
-enum { BLAMED_MOST = 5 };
-static const double blamed_least = 2; /* nats: two deviations */
-
 /* "depth 90.9, expected 61.8 +- 1.1 given the others", a line for each column to blame. */
 static void print_blame(const struct reading *r, const struct row_view *v)
 {
@@ -224,25 +221,11 @@ static void print_blame(const struct reading *r, const struct row_view *v)
     struct blame *blames = calloc(fields->count, sizeof *blames);
     float *expected = calloc(fields->dim, sizeof *expected);
     int count = blames && expected ? recall_explain(&r->file, x, known, blames, expected) : -1;
-    bool json = r->file.console->json;
-    if (json)
-        fputs(",\"blame\":[", stdout);
-    for (int i = 0; i < count && i < BLAMED_MOST && blames[i].nats >= blamed_least; i++) {
+    for (int i = 0; i < count && i < BLAMED_MOST && blames[i].nats >= recall_blamed_least; i++) {
         const fmt_column *c = blames[i].column;
         char value[FMT_CELL_ROOM], wanted[FMT_CELL_ROOM], spread[FMT_CELL_ROOM];
         fmt_decode_text(c, x + c->offset, &given, value, sizeof value);
         fmt_decode_text(c, expected + c->offset, &plain, wanted, sizeof wanted);
-        if (json) {
-            fputs(i ? ",{\"column\":" : "{\"column\":", stdout);
-            json_write_string(stdout, c->name);
-            fputs(",\"value\":", stdout);
-            json_write_string(stdout, value);
-            fputs(",\"expected\":", stdout);
-            json_write_string(stdout, wanted);
-            printf(",\"%s\":%.6g,\"nats\":%.6g}", c->kind == FMT_CATEGORY ? "probability" : "deviation",
-                   blames[i].deviation, blames[i].nats);
-            continue;
-        }
         fmt_column shown = {.kind = FMT_NUMBER, .scale = c->scale};
         fmt_format_number(&shown, blames[i].deviation, '.', spread, sizeof spread);
         if (c->kind == FMT_CATEGORY)
@@ -252,8 +235,6 @@ static void print_blame(const struct reading *r, const struct row_view *v)
             console_print(r->file.console, "    %s %s, expected %s +- %s given the others\n", c->name, value, wanted,
                           spread);
     }
-    if (json)
-        fputs("]", stdout);
     free(blames);
     free(expected);
 }
@@ -279,8 +260,11 @@ static void print_row_json(const struct reading *r, const struct row_view *v, do
     if (r->alarm >= 0)
         printf(",\"alarm\":%s", alarming(r, v) ? "true" : "false");
     printf(",\"known\":%" PRIu64 ",\"variance\":%.6g", v->info->known, v->info->variance);
-    if (r->explain && (r->alarm < 0 || alarming(r, v)))
-        print_blame(r, v);
+    if (r->explain && (r->alarm < 0 || alarming(r, v))) {
+        size_t at = v->row * r->file.note.fields.dim;
+        fputs(",\"blame\":", stdout);
+        recall_blame_json(&r->file, v->query->x + at, v->query->known + at, stdout);
+    }
     if (r->options.kind == BPCN_NETWORKS)
         printf(",\"residual\":%.6g,\"noise\":%.6g,\"evaluations\":%" PRIu64 ",\"converged\":%s,\"particle\":%" PRIu64,
            v->info->residual, v->info->noise, v->info->evaluations, v->info->converged ? "true" : "false",

@@ -181,3 +181,31 @@ int recall_explain(const struct memory_file *file, const float *x, const unsigne
     qsort(blames, (size_t)count, sizeof *blames, by_blame);
     return count;
 }
+
+int recall_blame_json(const struct memory_file *file, const float *x, const unsigned char *known, FILE *out)
+{
+    const fmt_schema *fields = &file->note.fields;
+    fmt_style plain = {.separator = ' ', .decimal = '.'}, given = {.separator = ' ', .decimal = '.', .beyond = true};
+    struct blame *blames = calloc(fields->count, sizeof *blames);
+    float *expected = calloc(fields->dim, sizeof *expected);
+    int count = blames && expected ? recall_explain(file, x, known, blames, expected) : -1;
+    putc('[', out);
+    for (int i = 0; i < count && i < BLAMED_MOST && blames[i].nats >= recall_blamed_least; i++) {
+        const fmt_column *c = blames[i].column;
+        char value[FMT_CELL_ROOM], wanted[FMT_CELL_ROOM];
+        fmt_decode_text(c, x + c->offset, &given, value, sizeof value);
+        fmt_decode_text(c, expected + c->offset, &plain, wanted, sizeof wanted);
+        fputs(i ? ",{\"column\":" : "{\"column\":", out);
+        json_write_string(out, c->name);
+        fputs(",\"value\":", out);
+        json_write_string(out, value);
+        fputs(",\"expected\":", out);
+        json_write_string(out, wanted);
+        fprintf(out, ",\"%s\":%.6g,\"nats\":%.6g}", c->kind == FMT_CATEGORY ? "probability" : "deviation",
+                blames[i].deviation, blames[i].nats);
+    }
+    putc(']', out);
+    free(blames);
+    free(expected);
+    return count < 0 ? -1 : 0;
+}

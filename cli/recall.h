@@ -43,4 +43,10 @@ struct blame {
 int recall_explain(const struct memory_file *file, const float *x, const unsigned char *known, struct blame *blames,
                    float *expected);
 
+enum { BLAMED_MOST = 5 };                    /* columns that are named of a row */
+static const double recall_blamed_least = 2; /* nats from which they are: two deviations */
+
+/* The columns to blame as a JSON array. 0, or -1 after a message. */
+int recall_blame_json(const struct memory_file *file, const float *x, const unsigned char *known, FILE *out);
+
 #endif

@@ -83,7 +83,8 @@ static void put_name(FILE *out, const char *name)
         fputs("null", out);
 }
 
-static void put_read(FILE *out, const bpcn_read_info *info, const double *typicality, const char *name)
+static void put_read(FILE *out, const bpcn_read_info *info, const double *typicality, const char *name,
+                     const char *blame)
 {
     putc('{', out);
     if (name != NULL && name[0] != '\0') {
@@ -97,6 +98,8 @@ static void put_read(FILE *out, const bpcn_read_info *info, const double *typica
     put(out, "log_density", info->log_density);
     if (typicality != NULL && *typicality >= 0)
         put(out, "typicality", *typicality);
+    if (blame != NULL)
+        fprintf(out, "\"blame\":%s,", blame);
     put(out, "noise", info->noise);
     put(out, "residual", info->residual);
     put(out, "variance", info->variance);
@@ -121,7 +124,7 @@ static void put_reads(FILE *out, const struct job *job)
     for (size_t i = 0; i < job->rows; i++) {
         fputs(i ? ",\n" : "", out);
         put_read(out, &job->info[i], job->typicality ? &job->typicality[i] : NULL,
-                 job->answered ? job->answered + i * NAME_ROOM : NULL);
+                 job->answered ? job->answered + i * NAME_ROOM : NULL, job->blame ? job->blame[i] : NULL);
     }
     putc(']', out);
 }

@@ -203,13 +203,17 @@ static bpcn_status endpoint_score(struct request *r)
     struct job job = job_of(r, JOB_SCORE);
     job.info = malloc(job.rows * sizeof *job.info);
     job.typicality = malloc(job.rows * sizeof *job.typicality);
-    status = job.info && job.typicality ? run_job(r, &job) : no_memory();
+    job.blame = calloc(job.rows + 1, sizeof *job.blame);
+    status = job.info && job.typicality && job.blame ? run_job(r, &job) : no_memory();
     if (status == BPCN_OK) {
         count_reads(r, &job);
         answer_scores(&r->answer, &job);
     }
     free(job.info);
     free(job.typicality);
+    for (size_t k = 0; job.blame != NULL && k < job.rows; k++)
+        free(job.blame[k]);
+    free(job.blame);
     return status;
 }
 

@@ -277,6 +277,23 @@ static void add_typicality(const struct worker *w, struct job *job)
         job->typicality[i] = -1;
 }
 
+static void add_blame(const struct worker *w, struct job *job)
+{
+    for (size_t i = 0; i < job->rows && w->file->options.kind == BPCN_TABLE && job->forgotten == 0; i++) {
+        size_t bytes;
+        FILE *text = open_memstream(&job->blame[i], &bytes);
+        if (text == NULL)
+            return;
+        const unsigned char *known = job->known != NULL ? job->known + i * w->dim : NULL;
+        int status = recall_blame_json(w->file, job->x + i * w->dim, known, text);
+        fclose(text);
+        if (status != 0) {
+            free(job->blame[i]);
+            job->blame[i] = NULL;
+        }
+    }
+}
+
 /* If the batch fails, reads each job by itself, so that a bad row fails only its own job. */
 static void job_read_batch(struct worker *w, struct job *jobs[], const size_t take[], size_t count, size_t rows)
 {
@@ -293,6 +310,8 @@ static void job_read_batch(struct worker *w, struct job *jobs[], const size_t ta
         }
         if (j->typicality != NULL && j->done == j->rows)
             add_typicality(w, j);
+        if (j->blame != NULL && j->done == j->rows)
+            add_blame(w, j);
     }
 }
 

@@ -47,6 +47,7 @@ struct job {
     double *trace;          /* [rows x TRACE_MOST] of reads in a memory of one file */
     bpcn_read_info *info;   /* [rows] of reads and scores */
     double *typicality;     /* [rows] of scores; -1: the memory is a folder, which keeps none */
+    char **blame;           /* [rows] of scores: of a table the columns to blame, in JSON, to be freed */
     bpcn_write_row *became; /* [rows] of writes */
     bpcn_match *matches;    /* [rows x k] of a search, whose answers are [rows x k x dim] */
     size_t *found;          /* [rows] of a search */

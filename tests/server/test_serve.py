@@ -143,6 +143,8 @@ def columns():
         law("a row by name is answered by name", status == 200 and row["job"] == "pilot" and abs(row["age"] - 40) < 0.1
             and 2000 < row["income"] < 4500, a)
         law("with its spread", a["spread"][0]["income"] > 0 and a["spread"][0]["age"] == 0, a["spread"])
+        status, a = s.json("POST", "/v1/score", {"rows": [{"job": "pilot", "age": 40, "income": 1000}]})
+        law("a score says which column is to blame", status == 200 and "income" in [b["column"] for b in a["info"][0]["blame"]], a)
         status, a = s.json("POST", "/v1/read", {"rows": [{"jbo": "pilot"}]})
         law("a column that is not there is 400", is_refused(400, "no such column", (status, a)), a)
         status, a = s.json("POST", "/v1/read", {"rows": [{"job": "poet"}]})
