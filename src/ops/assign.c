@@ -184,6 +184,8 @@ static int by_row(const void *a, const void *b)
 static void assignments_sort(struct assignments *a)
 {
     size_t kept = 0;
+    if (a->count == 0)
+        return;
     qsort(a->list, a->count, sizeof *a->list, by_shard);
     for (size_t i = 0; i < a->count; i++)
         if (kept == 0 || by_shard(&a->list[kept - 1], &a->list[i]) != 0)

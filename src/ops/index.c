@@ -16,7 +16,8 @@ enum {
     LEAST_DIM = 16,      /* entries of a row below which levels do not tell rows apart */
     MOST_ROWS = 16,      /* rows a unit of the first layer beyond which a shard's rows are too blurred to be found */
     QUERIES = 32,        /* queries that are asked together, group by group. More: a group is read less often */
-    COUNTED = 512,       /* entries of a sum of distances. More: the right item comes earlier among noise, and later in time */
+    COUNTED = 256,       /* entries of a sum of distances. More: the right item comes earlier among noise, and later in time */
+    COUNTED_AGAIN = 512, /* the same where the first does not stand out */
     NEAREST = 64,        /* items that are ranked by squares */
     RANKED = 16,         /* items whose order by squares is exact */
     NEARLY = 3,          /* levels that may differ */
@@ -35,6 +36,9 @@ static const double least_deviation = 0.05;
 static const double common_share = 0.25;
 /* Values so close, as a share of an entry's range, are one value. */
 static const double same_value = 1e-4;
+/* The first item stands out if its squared distance is at most this share of that of the RANKED-th. Smaller: more queries
+   are asked again by more entries. */
+static const double stands_out = 0.5;
 /* An item is ranked by squares if it is no more than so many deviations of the distance behind the first; a level that
    noise decides varies by about 1. Larger: more items ranked. */
 static const double ranked_within = 6;
@@ -678,16 +682,18 @@ static void rank(const struct index *x, struct index_query *q, struct level_squa
         if (r < RANKED)
             limit[r] = square;
     }
-    qsort(q->hits, q->found, sizeof *q->hits, smaller_square_first);
+    if (q->found > 0)
+        qsort(q->hits, q->found, sizeof *q->hits, smaller_square_first);
 }
 
 /* The entries that are counted, sorted by the query's level, and room for the hits. */
-static int ask_nearest(const struct index *x, struct asked *a)
+static int ask_nearest(const struct index *x, size_t entries, struct asked *a)
 {
-    uint32_t line[COUNTED];
-    unsigned char level[COUNTED];
+    uint32_t line[COUNTED_AGAIN];
+    unsigned char level[COUNTED_AGAIN];
     size_t to = 0;
-    a->known = ask(x, x->varying, a->query, COUNTED, 1, line, level);
+    a->known = ask(x, x->varying, a->query, entries, 1, line, level);
+    a->query->found = 0;
     a->planes = planes_for(a->known);
     a->limit = ((uint32_t)1 << a->planes) - 1;
     for (size_t l = 0; l < LEVELS; l++) {
@@ -720,11 +726,11 @@ static void count_group(const struct index *x, size_t number, struct asked *a)
         }
 }
 
-static bpcn_status nearest(const struct index *x, size_t n, struct asked *asked)
+static bpcn_status nearest(const struct index *x, size_t n, struct asked *asked, size_t entries)
 {
     int failed = 0;
     for (size_t at = 0; at < n; at++)
-        failed |= ask_nearest(x, &asked[at]) != 0;
+        failed |= ask_nearest(x, entries, &asked[at]) != 0;
     for (size_t i = 0; !failed && i < x->room; i++)
         for (size_t at = 0; x->group[i] != NULL && at < n; at++)
             count_group(x, i, &asked[at]);
@@ -756,6 +762,12 @@ static size_t unanswered(size_t n, struct asked *asked, enum index_how how)
     return left;
 }
 
+static int first_stands_out(const struct index_query *q)
+{
+    size_t last = q->found < RANKED ? q->found : RANKED;
+    return last < 2 || (double)q->hits[0].square <= stands_out * (double)q->hits[last - 1].square;
+}
+
 static bpcn_status find_together(const struct index *x, size_t n, struct asked *asked, struct level_squares *s)
 {
     bpcn_status status = BPCN_OK;
@@ -768,10 +780,21 @@ static bpcn_status find_together(const struct index *x, size_t n, struct asked *
         status = match(x, left, asked, NEARLY);
     left = unanswered(n, asked, INDEX_NEAREST);
     if (status == BPCN_OK)
-        status = nearest(x, left, asked);
+        status = nearest(x, left, asked, COUNTED);
     for (size_t i = 0; status == BPCN_OK && i < n; i++)
         if (asked[i].query->how != INDEX_EQUAL)
             rank(x, asked[i].query, s);
+    size_t again = 0;
+    for (size_t i = 0; status == BPCN_OK && i < left; i++)
+        if (asked[i].known == COUNTED && !first_stands_out(asked[i].query)) {
+            struct asked a = asked[i];
+            asked[i] = asked[again];
+            asked[again++] = a;
+        }
+    if (status == BPCN_OK && again > 0)
+        status = nearest(x, again, asked, COUNTED_AGAIN);
+    for (size_t i = 0; status == BPCN_OK && i < again; i++)
+        rank(x, asked[i].query, s);
     return status;
 }
 

@@ -12,7 +12,7 @@
  *   - Where it is noisy, the items are ranked by the sum of |level of the item - level of the query|, in bit-sliced
  *     counters, and the first of them by squared distance.
  *
- * A query costs some 20 entries of a group, or 256 where it is noisy: 1.3 or 16 KB of reading for 512 items.
+ * A query costs some 20 entries of a group, or 256 to 512 where it is noisy: 2.5 or 32 to 64 KB of reading for 512 items.
  *
  * Some shards have rows that are no items: rows with gaps, rows of a file without an index, rows whose place a later row
  * took. The index remembers those shards, at which every query has to look.
