@@ -442,7 +442,7 @@ static void do_compact(struct session *s)
 
 static void do_note(struct session *s)
 {
-    char note[16];
+    char note[16] = "";
     size_t bytes;
     snprintf(note, sizeof note, "%zu", s->drawn);
     assert_ok(bpcn_memory_set_note(s->memory, note, sizeof note));
