@@ -3,6 +3,7 @@
 #include "table_schema.h"
 #include "memory_file.h"
 #include "parts.h"
+#include "sequence_file.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -26,6 +27,8 @@ struct plan {
     bool force;
     size_t files; /* 0: not given */
     bool names;   /* --names was given */
+    bool sequence, when_full; /* --sequence and --when-full were given */
+    const char *other; /* an option that sequences do not have, or NULL */
     bool networks;  /* an option was given that networks alone have */
     size_t *column; /* of a table: the column of each entry */
 };
@@ -65,6 +68,8 @@ static void parse_row_shape(struct args *a, int c, struct plan *plan)
 static void parse_option(struct args *a, int c, struct plan *plan)
 {
     bpcn_options *o = &plan->options;
+    if (c != OPT_CAPACITY && c != OPT_WHEN_FULL && c != OPT_SEED && c != OPT_FORCE && c != OPT_IMAGE && c != OPT_DIM && c != OPT_SEQUENCE)
+        plan->other = a->option->name;
     plan->networks |= a->option->group == GROUP_SHARDS || (a->option->group == GROUP_NETWORK && c != OPT_SEED);
     switch (c) {
     case OPT_HIDDEN:
@@ -105,7 +110,11 @@ static void parse_option(struct args *a, int c, struct plan *plan)
     case OPT_SHARD_ROWS:
         o->shard_rows = (size_t)args_whole(a, optarg, 1, UINT32_MAX);
         break;
+    case OPT_SEQUENCE:
+        plan->sequence = true;
+        break;
     case OPT_WHEN_FULL:
+        plan->when_full = true;
         o->when_full = (bpcn_when_full)args_word(a);
         break;
     case OPT_FILES:
@@ -333,6 +342,22 @@ static int create(struct args *a, struct plan *plan, const char *path)
                   : memory_file_create(&a->console, path, &plan->options, &note.fields, plan->force, plan->files);
 }
 
+static int create_sequence(struct args *a, const struct plan *plan, const char *path)
+{
+    bpcn_sequence_options o;
+    bpcn_sequence_options_default(&o, sizeof o);
+    if (plan->other != NULL)
+        return console_usage(&a->console, "--%s does not apply to a sequence", plan->other);
+    if (plan->shapes != 1)
+        return console_usage(&a->console, "%s: give one of --image 28x28 and --dim 784, what a frame is", path);
+    if (plan->capacity > 0)
+        o.capacity = plan->capacity;
+    if (plan->when_full)
+        o.when_full = plan->options.when_full;
+    o.seed = plan->options.seed;
+    return sequence_file_create(&a->console, path, &plan->fields, &o, plan->force);
+}
+
 int cmd_create(int argc, char **argv)
 {
     struct args a;
@@ -343,6 +368,8 @@ int cmd_create(int argc, char **argv)
     bool table = plan.like.path != NULL;
     if (!args_expect(&a, 1, 1))
         status = a.status;
+    else if (plan.sequence)
+        status = create_sequence(&a, &plan, args_rest(&a)[0]);
     else if (plan.shapes + table != 1)
         status = console_usage(&a.console,
                                "%s: give one of --like TABLE.csv, --image 32x32x3, --dim 3072, "
@@ -354,9 +381,9 @@ int cmd_create(int argc, char **argv)
                                            "--like TABLE.csv");
     else if (table)
         status = plan_table(&a, &plan);
-    if (status == 0 && a.status < 0)
+    if (status == 0 && a.status < 0 && !plan.sequence)
         status = create(&a, &plan, args_rest(&a)[0]);
-    if (status == 0 && a.status < 0)
+    if (status == 0 && a.status < 0 && !plan.sequence)
         print_created(&a, args_rest(&a)[0], &plan.like);
     plan_free(&plan);
     return console_flush(&a.console, status);

@@ -4,6 +4,7 @@
 #include "memory_file.h"
 #include "progress.h"
 #include "read_rows.h"
+#include "sequence_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,8 @@ int cmd_delete(int argc, char **argv)
     if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
+    if (sequence_file_is(args_rest(&a)[0]))
+        return console_flush(&a.console, sequence_file_delete(&a.console, args_rest(&a)[0], args_rest(&a) + 1, args_count(&a) - 1));
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_CHANGE, &file);
     if (status != 0)
         return status;
@@ -220,6 +223,8 @@ int cmd_forget(int argc, char **argv)
     if (beta < 0)
         return console_usage(&a.console, "give --beta: 0 forgets nothing, 1 everything");
     catch_interrupts();
+    if (sequence_file_is(args_rest(&a)[0]))
+        return console_flush(&a.console, sequence_file_forget(&a.console, args_rest(&a)[0], beta, times));
     int status = memory_file_open(&a.console, args_rest(&a)[0], TO_CHANGE, &file);
     if (status != 0)
         return status;

@@ -2,6 +2,7 @@
    header alone, which does not include the log's changes since the last checkpoint. */
 #include "args.h"
 #include "fullness.h"
+#include "sequence_file.h"
 #include "memory_file.h"
 #include "output.h"
 #include "recall.h"
@@ -219,6 +220,8 @@ int cmd_info(int argc, char **argv)
     if (!args_expect(&a, 1, 1))
         return a.status;
     const char *path = args_rest(&a)[0];
+    if (sequence_file_is(path))
+        return console_flush(&a.console, sequence_file_info(&a.console, path));
     int status = header_only ? memory_file_header(&a.console, path, &head) : memory_file_head(&a.console, path, &head);
     if (status != 0)
         return status;

@@ -4,6 +4,7 @@
 #include "memory_file.h"
 #include "progress.h"
 #include "read_rows.h"
+#include "sequence_file.h"
 #include "recall.h"
 
 #include <inttypes.h>
@@ -371,7 +372,7 @@ int cmd_write(int argc, char **argv)
     struct args a;
     struct input_options options = {0};
     struct forget_option forget = {0};
-    bool skip_known = false;
+    bool skip_known = false, go_on = false;
     args_begin(&a, argc, argv);
     for (int c; (c = args_next(&a)) >= 0;)
         if (c == OPT_FORGET) {
@@ -382,11 +383,23 @@ int cmd_write(int argc, char **argv)
             skip_known = true;
         else if (c == OPT_NAME)
             options.name = optarg;
+        else if (c == OPT_CONTINUE)
+            go_on = true;
         else
             input_option(&a, c, &options);
     if (!args_expect(&a, 2, 1 << 30))
         return a.status;
     catch_interrupts();
+    if (sequence_file_is(args_rest(&a)[0])) {
+        const char *name = options.name;
+        options.name = NULL;
+        if (forget.given || skip_known)
+            return console_usage(&a.console, "--forget and --skip-known do not apply to a sequence");
+        return console_flush(&a.console, sequence_file_write(&a.console, args_rest(&a)[0], &options, name, go_on, args_rest(&a) + 1,
+                                                             args_count(&a) - 1));
+    }
+    if (go_on)
+        return console_usage(&a.console, "--continue: %s is no sequence", args_rest(&a)[0]);
     int status = open_and_write(&a, &options, &forget, skip_known);
     return console_flush(&a.console, status);
 }

@@ -247,6 +247,11 @@ int memory_file_open(const struct console *console, const char *path, enum purpo
     if (status == BPCN_OK)
         status = bpcn_memory_get_note(first, note, sizeof note - 1, &bytes);
     int failed = status == BPCN_OK ? 0 : memory_file_error(file, status);
+    if (!failed && strncmp(note, "sequence=", 9) == 0) {
+        failed = console_error(console, "%s: holds a sequence of frames: see bpcn play, locate and follow", path);
+        memory_file_close(file);
+        return failed;
+    }
     if (!failed && note_parse(note, file->options.dim, &file->note) != 0) {
         console_error(console, "%s: %s does not describe its rows", path,
                       file->folder == NULL ? "its note" : "the note of its first file");

@@ -5,7 +5,7 @@ options_of() { bpcn help "$1" | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE --
 needs_value() { bpcn help "$1" | grep -qE -- "^ +(-[a-z], )?$2 [^ ]"; }
 
 law "help lists every command" same "$(tr '\n' ' ' <<<"$commands")" \
-    "create write read score search fill forget delete sample list info check recover compact export import bench demo serve help "
+    "create write read score search play locate follow fill forget delete sample list info check recover compact export import bench demo serve help "
 for command in $commands; do
     [ "$command" = help ] && continue
     [ "$command" = serve ] && ! timeout 10 "$BPCN" serve --help >/dev/null 2>&1 && continue # left out of this build
