@@ -40,8 +40,8 @@ if [ -r "$CIFAR" ]; then
         "$(bpcn score c.mem "$CIFAR" --rows 0:128 --noise 0.1)" "128 rows, 128 known"
     law "unseen rows under noise are not" contains "$(bpcn score c.mem "$CIFAR" --rows 128:256 --noise 0.1)" "128 rows, 0 known"
     for noise in 0.1 0.2 0.3; do
-        law "noise of $noise that is assumed makes no unseen row known" contains \
-            "$(bpcn read c.mem "$CIFAR" --rows 128:256 --assume-noise $noise -o x.npy)" "128 rows read"
+        bpcn read c.mem "$CIFAR" --rows 128:256 --assume-noise $noise -o x.npy >said
+        law "noise of $noise that is assumed makes no unseen row known" grep -qE "^128 rows( read|, 0 known)" said
         law "and leaves those known that were written" contains \
             "$(bpcn read c.mem "$CIFAR" --rows 0:128 --assume-noise $noise -o x.npy)" "128 rows, 128 known"
     done
