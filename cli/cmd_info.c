@@ -51,6 +51,10 @@ static void print_info_json(const char *path, const struct memory_head *h, const
     if (h->pairs == 1)
         printf(",\"data_centre\":%.9g,\"data_scale\":%.9g", h->centre, h->scale);
     json_shards(h);
+    if (o->kind == BPCN_TABLE) {
+        printf(",\"kind\":\"table\",\"trials\":%" PRIu64 ",\"trial_error\":", h->stats.trials);
+        json_write_number(stdout, h->stats.trial_error);
+    }
     fputs(",\"fullness\":", stdout);
     json_write_number(stdout, h->note.fullness >= 0 ? h->note.fullness : 0);
     printf(",\"probes\":%zu,\"recalled\":%zu,\"kernels\":", h->note.probes, h->note.recalled);
