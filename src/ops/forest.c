@@ -63,6 +63,7 @@ static size_t forest_layout(struct forest *f, uint64_t *state)
     PLACE(f->sample, f->options.kept + 1);
     PLACE(f->products, (1 + own) * FOREST_PAIRS);
     PLACE(f->ratio, FOREST_RATIOS);
+    PLACE(f->ratio_column, FOREST_RATIOS);
     PLACE(f->group, d);
 #undef PLACE
     return at;
@@ -127,7 +128,8 @@ struct forest *forest_create(const struct forest_options *options)
     f->tree = alloc_zeroed(options->trees, sizeof *f->tree);
     f->state = alloc_zeroed(f->words, 8);
     f->scratch = alloc_zeroed(3 * options->dim + f->packed, sizeof *f->scratch);
-    f->weight = alloc_zeroed(options->dim * FOREST_CANDIDATES, sizeof *f->weight);
+    f->weight = alloc_zeroed(options->dim * (FOREST_CANDIDATES + 1), sizeof *f->weight);
+    f->widen = f->weight != NULL ? f->weight + options->dim * FOREST_CANDIDATES : NULL;
     int bad = f->tree == NULL || f->state == NULL || f->scratch == NULL || f->weight == NULL;
     for (size_t v = 0; !bad && v < options->trees; v++) {
         f->tree[v].column = alloc_zeroed(options->dim, sizeof(size_t));
@@ -576,6 +578,7 @@ static void learn_trial(struct forest *f, const double *cells, size_t count)
         const double *cell = cells + c * FOREST_CELL, *error = cell + 3;
         double *of_column =
             f->options.dim <= FOREST_OWN_COLUMNS ? f->products + (1 + (size_t)cell[0]) * FOREST_PAIRS : NULL;
+        f->ratio_column[f->head->ratios % FOREST_RATIOS] = (uint64_t)cell[0];
         f->ratio[f->head->ratios++ % FOREST_RATIOS] = cell[1];
         f->head->trial_weight += weight;
         f->head->trial_square += weight * cell[2] * cell[2];

@@ -26,6 +26,7 @@ enum { EXACT_UP_TO = 256 }; /* rows: nodes of as many are remade after each */
 enum { TRIALS_FROM = 8, TRIALS_ALL = 1024, TRIALS_MANY = 8192, WEIGH_STEPS = 400 };
 static const double trial_hides = 0.3;
 enum { COVERED_FROM = 20 }; /* cells: fewer say nothing of how wide spreads are */
+static const double covered_cells = 30; /* of a column whose own factor counts as much as that of all */
 static const double covered = 0.9, covered_deviations = 1.6448536269514722;
 
 /* ---- a row in the making */
@@ -382,17 +383,36 @@ static double mean_square(const double *products)
     return sum;
 }
 
-/* The factor by which spreads cover `covered` of the cells of trials. The rank counts the cell to come. */
-static double widen_spreads(const struct forest *f)
+/* The factor by which spreads cover `covered` of the n cells with these ratios, which are sorted. The rank counts the
+   cell to come. */
+static double widen_factor(double *ratio, size_t n)
 {
-    size_t kept = f->head->ratios < FOREST_RATIOS ? (size_t)f->head->ratios : FOREST_RATIOS;
-    double sorted[FOREST_RATIOS];
-    size_t at = (size_t)ceil(covered * ((double)kept + 1));
-    if (kept < COVERED_FROM)
-        return 1;
-    memcpy(sorted, f->ratio, kept * sizeof *sorted);
-    qsort(sorted, kept, sizeof *sorted, compare_ratios);
-    return fmax(sorted[at <= kept ? at - 1 : kept - 1] / covered_deviations, .01);
+    size_t at = (size_t)ceil(covered * ((double)n + 1));
+    qsort(ratio, n, sizeof *ratio, compare_ratios);
+    return fmax(ratio[at <= n ? at - 1 : n - 1] / covered_deviations, .01);
+}
+
+/* Of all columns together, and of each as far as its own cells go: a column that is easy among hard ones has narrower
+   spreads. */
+static void widen_spreads(const struct forest *f)
+{
+    size_t d = f->options.dim, kept = f->head->ratios < FOREST_RATIOS ? (size_t)f->head->ratios : FOREST_RATIOS;
+    double sorted[FOREST_RATIOS], all = 1;
+    if (kept >= COVERED_FROM) {
+        memcpy(sorted, f->ratio, kept * sizeof *sorted);
+        all = widen_factor(sorted, kept);
+    }
+    for (size_t j = 0; j < d; j++) {
+        size_t own = 0;
+        for (size_t i = 0; i < kept && d <= FOREST_OWN_COLUMNS; i++)
+            if (f->ratio_column[i] == j)
+                sorted[own++] = f->ratio[i];
+        f->widen[j] = all;
+        if (own < COVERED_FROM)
+            continue;
+        double share = (double)own / ((double)own + covered_cells);
+        f->widen[j] = exp(share * log(widen_factor(sorted, own)) + (1 - share) * log(all));
+    }
 }
 
 void forest_weigh(struct forest *f)
@@ -422,8 +442,20 @@ void forest_weigh(struct forest *f)
             for (size_t c = 0; c < FOREST_CANDIDATES; c++)
                 f->used[c] |= w[c] > 0;
         }
-        f->widen = widen_spreads(f);
         atomic_store_explicit(&f->weighed, f->version, memory_order_release);
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* widen of the present state, which takes longer than a row needs that is only learnt. */
+static void forest_widen(struct forest *f)
+{
+    if (atomic_load_explicit(&f->widened, memory_order_acquire) == f->version)
+        return;
+    pthread_mutex_lock(&f->lock);
+    if (f->widened != f->version) {
+        widen_spreads(f);
+        atomic_store_explicit(&f->widened, f->version, memory_order_release);
     }
     pthread_mutex_unlock(&f->lock);
 }
@@ -628,7 +660,7 @@ static int ask_row(struct asker *a, const struct ask_job *job, size_t i)
         size_t at = i * d + a->hidden_column[g];
         blend_candidates(a, g, &q->answer[at], &variance);
         if (q->spread != NULL)
-            q->spread[at] = a->f->widen * sqrt(variance);
+            q->spread[at] = a->f->widen[a->hidden_column[g]] * sqrt(variance);
     }
     if (q->expected != NULL)
         return explain_row(a, q->expected + i * d, q->deviation + i * d, q->log_given + i * d) != 0 ||
@@ -664,6 +696,8 @@ int forest_ask(struct forest *f, struct team *team, const struct forest_query *q
     struct ask_job job = {.f = f, .query = query};
     int answers = query->answer != NULL && query->known != NULL;
     forest_weigh(f);
+    if (query->spread != NULL)
+        forest_widen(f);
     for (size_t c = 0; c < FOREST_CANDIDATES; c++)
         job.used[c] = answers && f->used[c];
     if (query->log_density != NULL)

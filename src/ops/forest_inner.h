@@ -64,6 +64,7 @@ struct forest {
     /* trials */
     double *products; /* [1 + own columns][FOREST_PAIRS] sums of products of errors: of all columns, of each */
     double *ratio;    /* [FOREST_RATIOS] |error| / spread of the latest cells */
+    uint64_t *ratio_column; /* [FOREST_RATIOS] of which column they are; any number */
     uint64_t *group;  /* [dim] the first entry of each entry's column */
     /* not part of the state */
     double *scratch; /* [3 dim + packed] */
@@ -73,7 +74,8 @@ struct forest {
     _Atomic uint64_t weighed; /* the version that what follows was made of */
     double *weight;           /* [dim x FOREST_CANDIDATES] */
     unsigned char used[FOREST_CANDIDATES];
-    double widen; /* spreads are multiplied by this */
+    _Atomic uint64_t widened; /* likewise */
+    double *widen;            /* [dim] spreads are multiplied by this */
 };
 
 extern const int64_t forest_depth[FOREST_DEPTHS];
@@ -99,7 +101,7 @@ int forest_right(const struct forest *f, const struct forest_tree *tree, size_t 
 const struct forest_cache *forest_node_cache(struct forest *f, struct forest_tree *tree, size_t node, size_t nu,
                                              uint64_t slack);
 
-/* weight, used and widen of the present state. */
+/* weight and used of the present state. */
 void forest_weigh(struct forest *f);
 
 #endif
