@@ -155,6 +155,7 @@ static bpcn_status create_bayespcn(const struct method_spec *s, size_t dim, stru
     bpcn_stats stats = {.size = sizeof stats};
     bpcn_options_default(&o, sizeof o);
     o.scale = BPCN_SCALE_AS_GIVEN;
+    o.deletable = 0; /* the paper deletes nothing, and codes kept for it would count as bytes */
     o.surprises = 0; /* the paper's memory keeps none, and bytes are compared */
     o.dim = dim;
     o.layers = s->layers;
