@@ -150,7 +150,7 @@ def full_disk():
     quota = "trap '' XFSZ; ulimit -f %d; exec \"$@\"" % ((os.path.getsize("d.mem") + 4096) // 512)
     with Server("d.mem", before=["sh", "-c", quota, "sh"]) as s:
         written, refused = write_until_refused(s)
-        law("a file that may not grow is 507", written > 0 and is_refused(507, "no room", refused), (written, refused))
+        law("a file that may not grow is 507", written > 0 and is_refused(507, "the disk is full", refused), (written, refused))
         status, a = s.json("POST", "/v1/read", {"rows": [half(rows(1, WIDTH)[0])]})
         law("and reads go on", status == 200, a)
         for _ in range(5):
@@ -167,7 +167,7 @@ def full_disk():
         return
     with Server("disk/d.mem", before=disk) as s:
         written, refused = write_until_refused(s)
-        law("a full disk is 507", is_refused(507, "no room", refused), (written, refused))
+        law("a full disk is 507", is_refused(507, "the disk is full", refused), (written, refused))
 
 
 def killed():
