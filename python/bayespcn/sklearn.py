@@ -1,87 +1,19 @@
-"""Estimators for scikit-learn: MemoryImputer fills what is missing, MemoryNovelty tells what is new."""
+"""Estimators for scikit-learn: MemoryImputer fills what is missing, MemoryNovelty tells what is new, MemoryClassifier and
+MemoryRegressor predict."""
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, OutlierMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import OneToOneFeatureMixin, OutlierMixin, TransformerMixin
 
-from .columns import Column, looked_at, number_column
+from .estimator import Floats64, _MemoryEstimator
 from .memory import Memory
+from .supervised import MemoryClassifier, MemoryRegressor
 
-Self = TypeVar("Self", bound="_MemoryEstimator")
-Floats64 = NDArray[np.float64]
-
-
-class _MemoryEstimator(BaseEstimator):
-    """What both share: a memory of a table of numbers, in which NaN is unknown. Centre and scale of the columns
-    are from the rows that came first."""
-
-    def __init__(
-        self,
-        seed: int = 0,
-        threads: int = 0,
-    ) -> None:
-        self.seed = seed
-        self.threads = threads
-
-    def _checked(self, X: Any, reset: bool) -> Floats64:
-        """scikit-learn's look at the input, under its old and its new name."""
-        try:
-            from sklearn.utils.validation import validate_data
-        except ImportError:
-            checked: Floats64 = self._validate_data(X, reset=reset, dtype=np.float64, force_all_finite="allow-nan")
-            return checked
-        checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-        return checked
-
-    def _begin(self, X: Floats64, whole: bool) -> None:
-        """whole: these are all rows, so that what they hold bounds the answers."""
-        columns = []
-        for j, values in enumerate(X.T):
-            known = values[~np.isnan(values)]
-            column = number_column(f"x{j}", known, looked_at(X.shape[1])) if len(known) else Column(f"x{j}")
-            columns.append(column if whole else Column(column.name, "number", column.centre, column.scale))
-        self.memory_ = Memory(columns=columns, clip=True, seed=self.seed, threads=self.threads)
-
-    def _learn(self, X: Floats64) -> None:
-        """Rows of which nothing is known teach nothing."""
-        self.memory_.write(X[~np.isnan(X).all(axis=1)])
-
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Begins anew and writes the rows."""
-        checked = self._checked(X, reset=True)
-        self._begin(checked, True)
-        self._learn(checked)
-        self._learnt(checked)
-        return self
-
-    def partial_fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Writes more rows."""
-        first = not hasattr(self, "memory_")
-        checked = self._checked(X, reset=first)
-        if first:
-            self._begin(checked, False)
-        self._learn(checked)
-        self._learnt(checked)
-        return self
-
-    def _learnt(self, X: Floats64) -> None:
-        """After rows were written."""
-
-    def _asked(self, X: Any) -> Floats64:
-        check_is_fitted(self, "memory_")
-        return self._checked(X, reset=False)
-
-    def _more_tags(self) -> dict[str, Any]:
-        return {"allow_nan": True}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+__all__ = ["MemoryClassifier", "MemoryImputer", "MemoryNovelty", "MemoryRegressor"]
 
 
 class MemoryImputer(OneToOneFeatureMixin, TransformerMixin, _MemoryEstimator):
@@ -108,12 +40,24 @@ class MemoryImputer(OneToOneFeatureMixin, TransformerMixin, _MemoryEstimator):
         return (filled, std) if return_std else filled
 
 
+FOLDS, MANY_ROWS = 5, 500  # of many rows two folds do
+TAIL, FEWEST = 0.2, 5  # a border beyond the FEWEST-th least score is extrapolated from the least fifth
+KEPT = 4096  # scores of rows learnt
+
+
 class MemoryNovelty(OutlierMixin, _MemoryEstimator):
     """Tells rows that are unlike those written: -1 for an outlier, 1 otherwise.
 
-    contamination: the share of the rows of `fit` that is to lie on the far side of the border; or "conformal": a row is an
-    alarm when its typicality, a p-value among the rows written of late, is `alarm` or less, so that of rows like these
-    about that share raises one. Other parameters as of MemoryImputer.
+    Every row that is learnt is first scored by a memory that has not learnt it: by folds of the rows of the first call, and
+    by what was learnt before of rows that come later. These scores set the border, and rows that were learnt are judged by
+    theirs.
+
+    contamination: the share of such rows that lies beyond the border; where those are fewer than 5, the border is extrapolated
+    from the lowest fifth of the scores. Or "conformal": of new rows like these a share of `alarm` at most raises an alarm,
+    whatever their distribution, which takes 1 / alarm - 1 rows. Other parameters as of MemoryImputer.
+
+    `offset_` is the border, and as in PyOD `decision_scores_` are the surprises of the rows learnt, `threshold_` their
+    border, and `labels_` 1 for those beyond it.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(300, 1)) * [1.0, -2.0, 3.0]
@@ -133,35 +77,85 @@ class MemoryNovelty(OutlierMixin, _MemoryEstimator):
         self.contamination = contamination
         self.alarm = alarm
 
-    def _learnt(self, X: Floats64) -> None:
+    def fit(self, X: Any, y: Any = None) -> MemoryNovelty:
+        """Begins anew and learns the rows."""
+        self._check_parameters()
+        checked = self._checked(X, reset=True)
+        self._begin(checked, True)
+        return self._learn_scored(checked, self._scores_by_folds(checked), True)
+
+    def partial_fit(self, X: Any, y: Any = None) -> MemoryNovelty:
+        """Learns more rows."""
+        self._check_parameters()
+        first = not hasattr(self, "memory_")
+        checked = self._checked(X, reset=first)
+        if first:
+            self._begin(checked, False)
+        return self._learn_scored(checked, self._scores_by_folds(checked) if first else self.memory_.score(checked), first)
+
+    def _check_parameters(self) -> None:
         if self.contamination != "conformal" and not 0 < float(self.contamination) <= 0.5:
             raise ValueError(f"contamination is {self.contamination}, but must be 'conformal' or in (0, 0.5]")
-        scores = self.memory_.score(X)
-        self.offset_ = (
-            self._conformal_offset(scores)
-            if self.contamination == "conformal"
-            else float(np.percentile(scores, 100 * float(self.contamination)))
-        )
+        if not 0 < self.alarm < 1:
+            raise ValueError(f"alarm is {self.alarm}, but must be between 0 and 1")
 
-    def _conformal_offset(self, scores: Floats64) -> float:
-        """The density at which typicality falls to `alarm`: it never falls as the density rises, so it is found by halves."""
-        low, high = float(scores.min()) - 1e6, float(scores.max())
-        if self._typicality(low) > self.alarm:  # too few rows so far for any alarm
-            return low
-        while high - low > 1e-6 * max(1.0, abs(high)):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._typicality(middle) <= self.alarm else (low, middle)
-        return high
+    def _scores_by_folds(self, X: Floats64) -> Floats64:
+        """Of every row by a memory of the other folds."""
+        folds = min(FOLDS if len(X) <= MANY_ROWS else 2, len(X))
+        fold = np.random.default_rng(self.seed).permutation(len(X)) % folds
+        scores = np.empty(len(X))
+        for k in range(folds):
+            memory = Memory(columns=self.memory_.columns, clip=True, seed=self.seed, threads=self.threads)
+            others = X[fold != k]
+            memory.write(others[~np.isnan(others).all(axis=1)])
+            scores[fold == k] = memory.score(X[fold == k])
+        return scores
 
-    def _typicality(self, score: float) -> float:
-        p = np.empty(1)
-        self.memory_._handle.typicality(np.array([score]), p)
-        return float(p[0])
+    def _learn_scored(self, X: Floats64, scores: Floats64, first: bool) -> MemoryNovelty:
+        if first:
+            self.decision_scores_, self._met = np.empty(0), np.empty(0)
+            self._score_of: dict[bytes, float] = {}
+        self._learn(X)
+        self.decision_scores_ = np.concatenate([self.decision_scores_, -scores])[-KEPT:]
+        self._met = np.concatenate([self._met, np.full(len(X), self.memory_.rows)])[-KEPT:]
+        self._score_of.update({row.tobytes(): score for row, score in zip(X, scores)})
+        while len(self._score_of) > KEPT:
+            del self._score_of[next(iter(self._score_of))]
+        self.offset_ = self._border()
+        self.threshold_ = -self.offset_
+        self.labels_ = (self.decision_scores_ > self.threshold_).astype(np.int64)
+        return self
+
+    def _late_scores(self) -> Floats64:
+        """Least first, of rows scored by at least half of what is learnt now."""
+        return np.sort(-self.decision_scores_[self._met >= self.memory_.rows / 2])
+
+    def _border(self) -> float:
+        scores = self._late_scores()
+        if self.contamination == "conformal":
+            beyond = int(np.floor(self.alarm * (len(scores) + 1) + 1e-9)) - 1
+            if beyond >= 0:
+                return float(scores[beyond])
+            rows = int(np.ceil(1 / self.alarm - 1e-9)) - 1
+            warnings.warn(
+                f"an alarm of {self.alarm:g} takes {rows} rows, and {len(scores)} were learnt: none is raised until then, "
+                f"while contamination={self.alarm:g} extrapolates its border",
+                stacklevel=4,
+            )
+            return float(scores[0]) - 1e6
+        share = float(self.contamination)
+        if share * len(scores) >= FEWEST or share >= TAIL:
+            return float(np.percentile(scores, 100 * share))
+        start = float(np.percentile(scores, 100 * TAIL))  # the tail of the surprises falls off exponentially
+        beyond_start = start - scores[scores < start]
+        return start - (float(beyond_start.mean()) if len(beyond_start) else 0.0) * float(np.log(TAIL / share))
 
     def score_samples(self, X: Any) -> Floats64:
-        """Log predictive density of every row's known entries: the lower, the newer."""
+        """Log predictive density of every row's known entries: the lower, the newer. Of rows learnt what it was before."""
         asked = self._asked(X)
         scores: Floats64 = self.memory_.score(asked)
+        for at, row in enumerate(asked):
+            scores[at] = self._score_of.get(row.tobytes(), scores[at])
         return scores
 
     def decision_function(self, X: Any) -> Floats64:
@@ -172,8 +166,12 @@ class MemoryNovelty(OutlierMixin, _MemoryEstimator):
         """-1 for outliers, 1 for the rest."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+        """What predict says of the rows of fit."""
+        return self.fit(X).predict(X)
+
     def typicality(self, X: Any) -> Floats64:
         """A conformal p-value of every row."""
-        asked = self._asked(X)
-        p: Floats64 = self.memory_.typicality(asked)
-        return p
+        scores = self._late_scores()
+        typicality: Floats64 = (1 + np.searchsorted(scores, self.score_samples(X), side="right")) / (1 + len(scores))
+        return typicality
