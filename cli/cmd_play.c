@@ -116,6 +116,7 @@ struct following {
     bpcn_follower *follower; /* from the first cue on */
     bool locate;
     size_t best, cues, found;
+    bpcn_verdict verdict; /* on the latest cue */
 };
 
 static void print_place(const struct sequence_file *f, const bpcn_place *p)
@@ -174,8 +175,10 @@ static int follow_batch(struct following *g, struct query_maker *maker, const st
     }
     for (size_t i = 0; status == 0 && followed == BPCN_OK && i < batch->rows; i++, g->cues++) {
         bpcn_step step;
-        followed = bpcn_follower_step(g->follower, query.x + i * dim, query.known + i * dim, g->locate ? NULL : &step,
+        followed = bpcn_follower_step(g->follower, query.x + i * dim, query.known + i * dim, &step,
                                       cleaned != NULL ? cleaned + i * dim : NULL, NULL, NULL);
+        if (followed == BPCN_OK)
+            g->verdict = step.verdict;
         if (followed == BPCN_OK && !g->locate)
             print_step(g, &step);
         if (interrupted())
@@ -202,10 +205,12 @@ static int print_places(struct following *g)
             putchar('{');
         print_place(&g->file, &place[i]);
         if (console->json)
-            puts("}");
+            printf(",\"verdict\":\"%s\"}\n", bpcn_verdict_name(g->verdict));
         else
             console_print(console, ", residual %.4f\n", place[i].residual);
     }
+    if (g->verdict == BPCN_NEW)
+        console_note(console, "%s: the last cue is new to the memory: these are the places that it is most like", g->file.path);
     if (g->found == 0)
         console_error(console, "%s: no place, because nothing of the cues is known or the episode has ended", g->file.path);
     return g->found > 0 ? 0 : EXIT_REFUSED;

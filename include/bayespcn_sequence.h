@@ -109,7 +109,8 @@ BPCN_API bpcn_status bpcn_sequence_play(const bpcn_sequence *sequence, size_t ep
 
 /* A place that the filter holds. 64 bytes in every version. */
 typedef struct bpcn_place {
-    double probability;         /* given all cues so far */
+    double probability;         /* given all cues so far, and that the stream is in the sequence: bpcn_step.verdict and
+                                   misfit say whether a cue was ever written */
     uint64_t episode;           /* number of the episode */
     uint64_t place;             /* of the latest cue, from 0 within its episode */
     double residual;            /* root mean square of latest cue - frame, in the caller's units; 0 if nothing was known */

@@ -44,6 +44,7 @@ law "locate finds noisy cues" contains "$(bpcn locate ep.mem cues.csv --json | h
 law "locate finds half of each cue" contains "$(bpcn locate ep.mem cues.csv --hide right:0.5 --json | head -1)" '"place":43,"name":"film.csv"'
 law "locate finds what is made noisy" contains "$(bpcn locate ep.mem film.csv --rows 10:14 --noise 0.3)" "frame 13 of #0 film.csv"
 law "locate adds up to -k places" same "$(bpcn locate ep.mem cues.csv -k 1 --json | wc -l)" 1
+law "locate says whether the cue was written: 40 entries do not tell" contains "$(bpcn locate ep.mem film.csv --rows 5 --json | head -1)" '"verdict":"cannot tell"'
 law "follow goes on through a missing frame" same "$(bpcn follow ep.mem gaps.csv --json -o clean.csv | grep -c '"name":"film.csv"')" 4
 sed -n 41,44p film.csv >part.csv
 law "follow cleans the frames, and fills the missing one" alike clean.csv part.csv
