@@ -137,7 +137,7 @@ typedef struct bpcn_follow_options {
                          estimated for each cue from the place that fits it best */
     double restart;   /* 0 (default): the sequence's */
     size_t beam;      /* places that are held; default 64 */
-    size_t proposals; /* places that the frame alone proposes; default 32 */
+    size_t proposals; /* places that the frame alone proposes; default 16 */
     size_t window;    /* cues remembered, by which a proposed place is weighed; default 16 */
 } bpcn_follow_options;
 
