@@ -115,7 +115,7 @@ struct reading {
     double refuse;                   /* --refuse-below */
     size_t shards;                   /* begun so far */
     size_t recall_rows;              /* --shards-read; 0: the library's choice */
-    size_t verdicts[BPCN_BLEND + 1]; /* rows by verdict */
+    size_t verdicts[BPCN_NEAR_COPY + 1]; /* rows by verdict */
     size_t rows, refused, recalled, judged, right, labelled;
     double error;    /* sum over judged rows */
     size_t doubtful; /* complete rows that are new but may be noisy copies of known ones */
@@ -311,6 +311,8 @@ static void print_row(const struct reading *r, const struct row_view *v, double 
     else
         console_print(console, "%s  %s%.4f %s%s", name, console_colour(console, verdict_colour(verdict)),
                       v->info->familiarity, bpcn_verdict_name(verdict), console_colour(console, COLOUR_PLAIN));
+    if (verdict == BPCN_NEAR_COPY && v->name[0] != '\0')
+        console_print(console, " of %s", v->name);
     if (!r->score && v->answer == NULL)
         console_print(console, "  not answered");
     if (v->typicality >= 0 && (r->alarm >= 0 || r->options.kind == BPCN_TABLE))
@@ -321,7 +323,7 @@ static void print_row(const struct reading *r, const struct row_view *v, double 
     print_fields(r, v);
     if (error >= 0)
         console_print(console, "  error %.5f", error);
-    if (v->name[0] != '\0')
+    if (v->name[0] != '\0' && verdict != BPCN_NEAR_COPY)
         console_print(console, "  %s", v->name);
     if (r->shards > 1)
         console_print(console, "  shard %" PRIu64, v->info->shard);
@@ -378,7 +380,7 @@ static void judge(struct reading *r, const struct batch *batch, const struct que
             r->doubtful++;
             r->noise += info[i].noise;
         }
-        if (v.answer != NULL)
+        if (v.answer != NULL || r->score)
             memory_file_name(&r->file, &info[i], v.name);
         print_row(r, &v, error);
     }
@@ -492,11 +494,14 @@ static void summarize(const struct reading *r)
     if (console->json || console->quiet || piped || (r->rows < 2 && to == NULL))
         return;
     size_t undecided = r->verdicts[BPCN_CANNOT_TELL], blends = r->verdicts[BPCN_BLEND];
+    size_t copies = r->verdicts[BPCN_NEAR_COPY];
     console_print(console, "%zu row%s", r->rows, r->rows == 1 ? "" : "s");
     if (undecided < r->rows)
         console_print(console, ", %zu known", r->verdicts[BPCN_KNOWN]);
     else
         console_print(console, " %s", r->score ? "scored" : "read");
+    if (copies > 0)
+        console_print(console, ", %zu near cop%s", copies, copies == 1 ? "y" : "ies");
     if (blends > 0)
         console_print(console, ", %zu blend%s", blends, blends == 1 ? "" : "s");
     if (undecided > 0 && undecided < r->rows)

@@ -69,7 +69,7 @@ struct writing {
     struct auto_forget auto_forget;
     struct probes probes;
     struct progress progress;
-    size_t written, verdicts[BPCN_BLEND + 1]; /* rows, and by verdict before they were written */
+    size_t written, verdicts[BPCN_NEAR_COPY + 1]; /* rows, and by verdict before they were written */
     bpcn_read_info known[AHEAD];              /* the best shard's verdicts; a write reads only the open shard */
     size_t ahead, until;                      /* the rows of the batch that `known` is about */
     size_t empty;                             /* rows without known entries */
@@ -123,14 +123,14 @@ static int passes_over(struct writing *w, const struct batch *batch, size_t row)
         return 0;
     if (ask_for(w, batch, row, 1, &info) != 0)
         return -1;
-    if (info.verdict != BPCN_KNOWN)
+    if (info.verdict != BPCN_KNOWN && info.verdict != BPCN_NEAR_COPY)
         return 0;
     w->passed++;
     if (w->file.console->json) {
         fputs("{\"input\":", stdout);
         json_write_string(stdout, batch->name);
-        printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"known\",\"skipped\":true}\n", batch->first + row,
-               info.familiarity);
+        printf(",\"row\":%zu,\"familiarity\":%.6g,\"verdict\":\"%s\",\"skipped\":true}\n", batch->first + row,
+               info.familiarity, bpcn_verdict_name(info.verdict));
     }
     return 1;
 }

@@ -14,7 +14,7 @@ static const double scale_least = 0.05, scale_most = 5;
 
 enum colour verdict_colour(bpcn_verdict verdict)
 {
-    return verdict == BPCN_KNOWN ? COLOUR_GOOD : verdict == BPCN_NEW ? COLOUR_BAD : COLOUR_PLAIN;
+    return verdict == BPCN_KNOWN || verdict == BPCN_NEAR_COPY ? COLOUR_GOOD : verdict == BPCN_NEW ? COLOUR_BAD : COLOUR_PLAIN;
 }
 
 static size_t heaviest_particle(const bpcn_memory *memory, size_t shard, size_t particles)

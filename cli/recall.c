@@ -31,6 +31,8 @@ static bpcn_status ask_again(const struct memory_file *file, const struct recall
     for (size_t i = 0; i < count && status == BPCN_OK; i++) {
         if (exact[i].verdict != BPCN_KNOWN)
             continue;
+        if (exact[i].name == 0 && info[at[i]].verdict == BPCN_NEAR_COPY && exact[i].shard == info[at[i]].shard)
+            exact[i].name = info[at[i]].name;
         info[at[i]] = exact[i];
         if (answers != NULL)
             memcpy(answers + at[i] * dim, x + i * dim, bytes);

@@ -316,10 +316,13 @@ typedef enum bpcn_verdict {
                              than the memory has directions to explain them with, or less noise than was said */
     BPCN_NEW = 1,
     BPCN_KNOWN = 2, /* familiarity 0.5 and above */
-    BPCN_BLEND = 3  /* what is known of the row fits, but the answer is a mean of several written rows */
+    BPCN_BLEND = 3, /* what is known of the row fits, but the answer is a mean of several written rows */
+    BPCN_NEAR_COPY = 4 /* familiarity 0.5 and above: a copy of the answer, one of the rows written, that differs in
+                          brightness, contrast, sharpness, by a small shift, or in a part: by a read of 32 known entries
+                          or more, where the noise is not given */
 } bpcn_verdict;
 
-/* "cannot tell", "new", "known", "blend"; NULL beyond the last. */
+/* "cannot tell", "new", "known", "blend", "near copy"; NULL beyond the last. */
 BPCN_API const char *bpcn_verdict_name(bpcn_verdict verdict);
 
 /* ---- write -------------------------------------------------------------------------------- */
@@ -458,7 +461,7 @@ typedef struct bpcn_read_info {
     double shard_density;       /* log_density in that shard alone: what shards are compared by */
     uint64_t known;             /* entries of the query that were known */
     uint64_t name;              /* of a bpcn_memory_read: number of the row that was recalled, if its name is kept
-                                   and the verdict is BPCN_KNOWN; 0: none, or it cannot be told which */
+                                   and the verdict is BPCN_KNOWN or BPCN_NEAR_COPY; 0: none, or it cannot be told which */
     unsigned char reserved[24]; /* 0 */
 } bpcn_read_info;
 
@@ -487,8 +490,8 @@ typedef struct bpcn_match {
 } bpcn_match;
 
 /* The k best answers to each of n queries over all shards, 1 <= k <= BPCN_MAX_MATCHES: matches [n x k] in falling order of
-   their log densities, rows [n x k x dim] or NULL: the answers, found [n]: how many there are, at most k,
-   and fewer where the index sees that no other row comes near; what lies beyond them is not written. known as in bpcn_memory_read.
+   their log densities, rows [n x k x dim] or NULL: the answers, found [n]: how many there are, at most k;
+   what lies beyond them is not written. known as in bpcn_memory_read.
 
    An answer is a row as the memory has it now, also where the query is known. Answers that are the same within the
    memory's own noise count once. Candidates are the 2 k rows that the index has nearest to the query, or, of a memory

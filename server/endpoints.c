@@ -414,7 +414,7 @@ static bpcn_status find_seen(struct request *r, const struct job *job, bool *see
     score.info = malloc(job->rows * sizeof *score.info);
     bpcn_status status = score.info ? run_job(r, &score) : no_memory();
     for (size_t i = 0; status == BPCN_OK && i < job->rows; i++)
-        seen[i] = score.info[i].verdict == BPCN_KNOWN;
+        seen[i] = score.info[i].verdict == BPCN_KNOWN || score.info[i].verdict == BPCN_NEAR_COPY;
     free(score.info);
     return status;
 }

@@ -321,6 +321,37 @@ static void familiarity_falls_smoothly_with_what_is_changed(void **state)
     gallery_free(s);
 }
 
+/* Brighter and of more contrast, and with a tenth of the entries replaced: no noise, and copies all the same. */
+static void changed_copies_are_near_copies_and_new_rows_are_not(void **state)
+{
+    enum { COPIES = 24, LONG = 512 };
+    (void)state;
+    struct dice dice = {3};
+    float *x = room(2 * COPIES * LONG, sizeof *x), *q = room(2 * COPIES * LONG, sizeof *q), *out = room(2 * COPIES * LONG, sizeof *out);
+    bpcn_read_info info[2 * COPIES];
+    dice_normals_f32(&dice, 2 * COPIES * LONG, 0.5, x);
+    bpcn_memory *m = make_memory(network(LONG, 2, hidden));
+    assert_ok(bpcn_memory_write(m, x, NULL, COPIES, NULL));
+    for (size_t i = 0; i < 2 * COPIES; i++)
+        for (size_t j = 0; j < LONG; j++)
+            q[i * LONG + j] = j < LONG / 10 ? 1 : 0.1f + 1.2f * x[i * LONG + j];
+    assert_ok(bpcn_memory_read(m, q, NULL, 2 * COPIES, NULL, out, info));
+    size_t copies = 0;
+    for (size_t i = 0; i < 2 * COPIES; i++) {
+        if (i < COPIES)
+            copies += info[i].verdict == BPCN_NEAR_COPY;
+        else
+            assert_true(info[i].verdict != BPCN_NEAR_COPY && info[i].verdict != BPCN_KNOWN);
+        assert_int_equal(info[i].verdict == BPCN_NEAR_COPY || info[i].verdict == BPCN_KNOWN, info[i].familiarity >= 0.5);
+    }
+    print_message("%zu of %d changed copies are near copies\n", copies, COPIES);
+    assert_true(copies >= COPIES * 9 / 10);
+    bpcn_memory_free(m);
+    free(x);
+    free(q);
+    free(out);
+}
+
 static void verdicts_have_names(void **state)
 {
     (void)state;
@@ -328,7 +359,8 @@ static void verdicts_have_names(void **state)
     assert_string_equal(bpcn_verdict_name(BPCN_NEW), "new");
     assert_string_equal(bpcn_verdict_name(BPCN_KNOWN), "known");
     assert_string_equal(bpcn_verdict_name(BPCN_BLEND), "blend");
-    assert_null(bpcn_verdict_name((bpcn_verdict)4));
+    assert_string_equal(bpcn_verdict_name(BPCN_NEAR_COPY), "near copy");
+    assert_null(bpcn_verdict_name((bpcn_verdict)5));
 }
 
 int main(void)
@@ -346,6 +378,7 @@ int main(void)
         cmocka_unit_test(what_fades_is_known_for_as_long_as_it_is_recalled),
         cmocka_unit_test(a_row_is_new_when_first_written_and_known_ever_after),
         cmocka_unit_test(familiarity_falls_smoothly_with_what_is_changed),
+        cmocka_unit_test(changed_copies_are_near_copies_and_new_rows_are_not),
         cmocka_unit_test(verdicts_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

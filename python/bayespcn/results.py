@@ -31,7 +31,7 @@ class _Told:
 
     @property
     def verdict(self) -> Any:
-        """The familiarity in a word: "cannot tell", "new", "known" or "blend"."""
+        """The familiarity in a word: "cannot tell", "new", "known", "blend" or "near copy"."""
         return np.array(VERDICTS)[self.info["verdict"]]
 
 

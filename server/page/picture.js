@@ -227,6 +227,7 @@ function play(row, trace) {
 
 export const words = {
   "known": name => name ? `I know this: ${name}.` : "I know this: I have seen it.",
+  "near copy": name => name ? `I know this: it is a copy of ${name}.` : "I know this: it is a copy of one that I have seen.",
   "new": () => "I have never seen this.",
   "blend": () => "Several pictures that I have seen could be this one.",
   "cannot tell": () => "I cannot tell whether I have seen this.",

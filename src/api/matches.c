@@ -6,6 +6,8 @@
 #include "alloc.h"
 #include "assign.h"
 #include "checks.h"
+#include "copies.h"
+#include "matches.h"
 #include "names.h"
 #include "options.h"
 #include "precision.h"
@@ -20,6 +22,10 @@
 static const double same_answer = 8;
 /* Items of the index that are read for each answer that is wanted: some are alike, and some nearer than they seem. */
 enum { ITEMS_EACH = 2 };
+
+/* An answer is the row that a query is a copy of if their squared distance is at most this share of the row's square:
+   the levels of the index leave about 0.1 open. Larger: blends pass for the row. */
+static const double answer_is_row = 0.2;
 
 struct candidate {
     size_t shard;
@@ -159,12 +165,11 @@ static bpcn_status candidate_take(struct matcher *f, size_t shard, size_t slot)
    in its shard by its levels. */
 static bpcn_status find_by_index(struct matcher *f, const void *x, const unsigned char *known)
 {
-    struct index_query query = {.how = INDEX_NEAREST};
+    struct index_query query = {.ranked = 1};
     struct read_request request = {.query = x, .known = known, .n = 1};
     bpcn_read_options whole;
     bpcn_read_options_default(&whole, sizeof whole);
     request.options = whole;
-    request.options.noise = 1; /* the nearest rows, not only those that are equal */
     float *row = alloc_zeroed(f->dim, sizeof *row);
     double *wide = alloc_zeroed(f->dim, sizeof *wide);
     bpcn_status status = row && wide ? assign_find(&f->many, &request, &query) : BPCN_NO_MEMORY;
@@ -390,4 +395,178 @@ bpcn_status bpcn_memory_search(const bpcn_memory *memory, const float *query, co
     if (status == BPCN_NO_MEMORY)
         return out_of_memory();
     return status == BPCN_NUMERIC ? bpcn_fail(status, "a query is too large: its energy is not finite") : status;
+}
+
+/* ---- near copies: the verdict by comparison */
+
+/* Rows that a query is compared with, as floats. */
+struct comparison {
+    struct matcher f;
+    size_t count, dim;
+    struct copy copy[COPY_CANDIDATES];
+    float *row, *query, *squares; /* [COPY_CANDIDATES x dim], [dim], [dim] */
+    unsigned char *real_row;      /* real [dim] */
+};
+
+static void put_floats(const struct comparison *c, const unsigned char *row, float *out)
+{
+    for (size_t j = 0; j < c->dim; j++)
+        out[j] = (float)entry_of(&c->f, row, j);
+}
+
+/* One more candidate, whose row stands in its place. */
+static void comparison_add(struct comparison *c, size_t shard)
+{
+    c->copy[c->count] = (struct copy){.shard = shard, .row = c->row + c->count * c->dim};
+    c->count++;
+}
+
+static bpcn_status compare_slot(struct comparison *c, size_t shard, size_t slot)
+{
+    bpcn_status status = candidate_take(&c->f, shard, slot);
+    if (status == BPCN_OK) {
+        put_floats(c, c->f.list[c->f.count - 1].row, c->row + c->count * c->dim);
+        comparison_add(c, shard);
+        const struct contents *contents = &c->f.memory->contents;
+        c->copy[c->count - 1].name = names_held(&contents->names, held_at(&contents->held, slot).number);
+    }
+    candidates_drop(&c->f);
+    return status;
+}
+
+/* Candidates by the index: rows by their codes where these are kept, otherwise by their levels. */
+static bpcn_status compare_by_index(struct comparison *c, const unsigned char *x, const unsigned char *known)
+{
+    struct index_query query = {.ranked = 1};
+    struct read_request request = {.query = x, .known = known, .n = 1};
+    const struct held *held = &c->f.memory->contents.held;
+    bpcn_status status = assign_find(&c->f.many, &request, &query);
+    for (size_t i = 0; status == BPCN_OK && i < query.found && c->count < COPY_CANDIDATES; i++) {
+        const struct index_hit *hit = &query.hits[i];
+        size_t slot = held_slot(&c->f, hit->shard, hit->place);
+        if (slot < held->count)
+            status = compare_slot(c, hit->shard, slot);
+        else if (index_get_row(c->f.many.index, hit->shard, hit->place, c->row + c->count * c->dim))
+            comparison_add(c, hit->shard);
+    }
+    free(query.hits);
+    return status;
+}
+
+/* Candidates among the latest rows: those whose predictions are most like the query. */
+static bpcn_status compare_by_codes(struct comparison *c, const unsigned char *x, const unsigned char *known)
+{
+    const struct held *held = &c->f.memory->contents.held;
+    size_t size = c->f.size, code = c->f.model->code_dim * size;
+    unsigned char *codes = alloc_zeroed(held->codes + 1, size), *row = c->real_row;
+    double *like = alloc_zeroed(held->count, sizeof *like);
+    bpcn_status status = codes && like ? BPCN_OK : BPCN_NO_MEMORY;
+    memcpy(row, x, c->dim * size);
+    for (size_t j = 0; known != NULL && j < c->dim; j++)
+        if (!known[j])
+            memset(row + j * size, 0, size);
+    for (size_t i = 0; status == BPCN_OK && i < held->count; i++) {
+        struct held_row kept = held_at(held, i);
+        like[i] = -INFINITY;
+        if (kept.gone || kept.shard >= c->f.many.count)
+            continue;
+        const struct shard *shard = &c->f.many.shard[kept.shard];
+        held_codes(held, i, codes);
+        status = shard_ops_for(shard->model)->liken(shard, 1, codes + model_heaviest(shard->model) * code, row, &like[i]);
+    }
+    while (status == BPCN_OK && c->count < COPY_CANDIDATES && c->count < held->count) {
+        size_t best = 0;
+        for (size_t i = 1; i < held->count; i++)
+            best = like[i] > like[best] ? i : best;
+        if (isinf(like[best]))
+            break;
+        like[best] = -INFINITY;
+        status = compare_slot(c, held_at(held, best).shard, best);
+    }
+    free(codes);
+    free(like);
+    return status;
+}
+
+/* Whether a row is compared: it is not known, or it is known but its name is not. */
+static int is_open(const bpcn_memory *m, const bpcn_read_info *info)
+{
+    int nameless = m->contents.names.count > 0 && info->name == 0 && info->known == shape_of(m)->width[0];
+    return info->known >= COPY_LEAST && (info->verdict != BPCN_KNOWN || nameless);
+}
+
+static int comparison_create(struct comparison *c, const bpcn_memory *m, struct team *team)
+{
+    *c = (struct comparison){.f = {.memory = m, .model = shape_of(m), .team = team}};
+    c->dim = c->f.dim = c->f.model->width[0];
+    c->f.size = real_size(c->f.model);
+    c->f.shard = routing_shards(m, team, &c->f.many);
+    c->row = alloc_uncleared(c->dim, (COPY_CANDIDATES + 2) * sizeof *c->row);
+    c->real_row = alloc_zeroed(c->dim, c->f.size);
+    if (c->f.shard == NULL || c->row == NULL || c->real_row == NULL)
+        return -1;
+    c->query = c->row + COPY_CANDIDATES * c->dim;
+    c->squares = c->query + c->dim;
+    return 0;
+}
+
+static void comparison_free(struct comparison *c)
+{
+    matcher_free(&c->f);
+    free(c->row);
+    free(c->real_row);
+}
+
+/* Whether the answer is the row that the query is a copy of. */
+static int answer_is(const struct comparison *c, const struct copy *copy, const unsigned char *answer)
+{
+    double away = 0, power = 0;
+    for (size_t j = 0; j < c->dim; j++) {
+        away += pow(entry_of(&c->f, answer, j) - (double)copy->row[j], 2);
+        power += (double)copy->row[j] * (double)copy->row[j];
+    }
+    return away <= answer_is_row * power;
+}
+
+bpcn_status compare_answers(const bpcn_memory *m, struct team *team, const struct read_request *request,
+                            bpcn_read_info *info)
+{
+    struct comparison c = {.count = 0};
+    const struct contents *contents = &m->contents;
+    size_t dim = shape_of(m)->width[0], row = dim * real_size(shape_of(m));
+    int indexed = contents->index != NULL && index_ready(contents->index);
+    bpcn_status status = BPCN_OK;
+    if (contents->options.kind == BPCN_TABLE || contents->writes == contents->deletes || request->options.noise >= 0)
+        return BPCN_OK;
+    for (size_t i = 0; status == BPCN_OK && i < request->n; i++) {
+        if (!is_open(m, &info[i]))
+            continue;
+        const unsigned char *x = (const unsigned char *)request->query + i * row;
+        const unsigned char *known = info[i].known < dim ? request->known + i * dim : NULL;
+        double familiarity;
+        if (c.row == NULL && comparison_create(&c, m, team) != 0)
+            status = BPCN_NO_MEMORY;
+        c.count = 0;
+        if (status == BPCN_OK)
+            status = indexed ? compare_by_index(&c, x, known) : compare_by_codes(&c, x, known);
+        if (status != BPCN_OK)
+            break;
+        put_floats(&c, x, c.query);
+        size_t stride = known == NULL && c.count > 0 ? copy_stride(c.copy[0].row, dim) : 1;
+        copy_fit(c.query, known, dim, stride, c.count, c.copy, c.squares);
+        size_t best = copy_decide(c.count, c.copy, &familiarity);
+        if (best == c.count)
+            continue;
+        unsigned char *answer = (unsigned char *)request->answers + i * row;
+        if (!answer_is(&c, &c.copy[best], answer))
+            continue;
+        info[i].verdict = BPCN_NEAR_COPY;
+        info[i].familiarity = fmax(familiarity, info[i].familiarity);
+        info[i].shard = c.copy[best].shard;
+        info[i].name = c.copy[best].name;
+        if (info[i].name == 0)
+            info[i].name = name_of_answer(m, c.copy[best].shard, answer);
+    }
+    comparison_free(&c);
+    return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "alloc.h"
 #include "checks.h"
+#include "matches.h"
 #include "error.h"
 #include "network.h"
 #include "names.h"
@@ -95,10 +96,12 @@ static bpcn_status read_memory(const bpcn_memory *m, const float *x, const unsig
     else {
         struct team *team = handle_begin(m, n);
         status = (scored ? routing_read_and_next : routing_read)(m, team, &request);
+        if (status == BPCN_OK && answers != NULL && info != NULL)
+            name_answers(m, &request, info);
+        if (status == BPCN_OK && answers != NULL && info != NULL)
+            status = compare_answers(m, team, &request, info);
         handle_end(team);
     }
-    if (status == BPCN_OK && answers != NULL && info != NULL)
-        name_answers(m, &request, info);
     if (status == BPCN_OK && answers != NULL && scale->pairs > 0)
         scale_answers(m, x, &request, answers);
     else if (status == BPCN_OK)

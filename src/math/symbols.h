@@ -48,6 +48,7 @@
 #define cholesky_to_covariance bpcn_internal_cholesky_to_covariance
 #define cholesky_variance bpcn_internal_cholesky_variance
 #define cholesky_within bpcn_internal_cholesky_within
+#define compare_answers bpcn_internal_compare_answers
 #define contents_begin bpcn_internal_contents_begin
 #define contents_bytes bpcn_internal_contents_bytes
 #define contents_count bpcn_internal_contents_count
@@ -62,6 +63,9 @@
 #define contents_open bpcn_internal_contents_open
 #define contents_options_bytes bpcn_internal_contents_options_bytes
 #define contents_shard_options bpcn_internal_contents_shard_options
+#define copy_decide bpcn_internal_copy_decide
+#define copy_fit bpcn_internal_copy_fit
+#define copy_stride bpcn_internal_copy_stride
 #define crc32c bpcn_internal_crc32c
 #define crc32c_flipped bpcn_internal_crc32c_flipped
 #define crc32c_plain bpcn_internal_crc32c_plain
@@ -433,6 +437,7 @@
 #define projection_free BPCN_NAME(projection_free)
 #define projection_open BPCN_NAME(projection_open)
 #define read_energy BPCN_NAME(read_energy)
+#define read_liken BPCN_NAME(read_liken)
 #define read_paper BPCN_NAME(read_paper)
 #define read_predict BPCN_NAME(read_predict)
 #define read_rows BPCN_NAME(read_rows)

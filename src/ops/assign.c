@@ -277,7 +277,8 @@ bpcn_status assign_find(const struct shards *m, const struct read_request *reque
     for (size_t i = 0; i < n; i++)
         query[i] = (struct index_query){.row = x + i * dim,
                                         .known = request->known ? request->known + i * dim : NULL,
-                                        .noisy = request->known == NULL || request->options.noise > 0};
+                                        .noisy = request->known == NULL || request->options.noise > 0,
+                                        .ranked = query[i].ranked};
     if (status != NULL && (narrow != NULL || real_size(model) == sizeof *narrow)) {
         threads_run(m->team, find_part, &job);
         result = BPCN_OK;

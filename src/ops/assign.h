@@ -26,7 +26,7 @@ void assignments_free(struct assignments *assignments);
 bpcn_status assign_rows(const struct shards *shards, const struct read_request *request, struct assignments *assignments);
 
 /* The rows of the index that each query of the request could be, best first: see index_find. Rows of shards that the
-   index misses are not among them. The caller frees query[i].hits, also after a failure. */
+   index misses are not among them. query [n]: of each `ranked` is set. The caller frees query[i].hits, also after a failure. */
 bpcn_status assign_find(const struct shards *shards, const struct read_request *request, struct index_query *query);
 
 /* residual [count x n], of all shards: see shortlist.h. */

@@ -133,6 +133,6 @@ double familiarity_pattern(size_t n, const double *series)
 
 const char *bpcn_verdict_name(bpcn_verdict verdict)
 {
-    static const char *const names[] = {"cannot tell", "new", "known", "blend"};
+    static const char *const names[] = {"cannot tell", "new", "known", "blend", "near copy"};
     return (size_t)verdict < sizeof names / sizeof *names ? names[verdict] : NULL;
 }

@@ -737,7 +737,7 @@ static bpcn_status nearest(const struct index *x, size_t n, struct asked *asked,
     for (size_t at = 0; !failed && at < n; at++) {
         struct index_query *q = asked[at].query;
         double within = ranked_within * sqrt((double)asked[at].known);
-        while (q->found > 0 && q->hits[q->found - 1].distance > q->hits[0].distance + within)
+        while (!q->ranked && q->found > 0 && q->hits[q->found - 1].distance > q->hits[0].distance + within)
             q->found--;
     }
     return failed ? BPCN_NO_MEMORY : BPCN_OK;
@@ -753,7 +753,7 @@ static size_t unanswered(size_t n, struct asked *asked, enum index_how how)
         struct asked a = asked[i];
         int telling = a.known >= TELLING;
         if (a.query->found > 0 || (how == INDEX_EQUAL && a.query->noisy && !telling) ||
-            (how == INDEX_NEARLY && !telling))
+            (how == INDEX_NEARLY && !telling) || (how != INDEX_NEAREST && a.query->ranked))
             continue;
         a.query->how = how;
         asked[i] = asked[left];

@@ -82,6 +82,7 @@ struct index_query {
     const float *row;           /* [dim] */
     const unsigned char *known; /* [dim] or NULL */
     int noisy;                  /* the known entries may carry noise */
+    int ranked;                 /* the nearest items are wanted, as many as are kept, though some be equal */
     enum index_how how;         /* from here on: the answer */
     struct index_hit *hits;     /* [found], best first; the caller frees them, also after a failure */
     size_t found;

@@ -175,6 +175,31 @@ bpcn_status read_predict(const struct shard *shard, size_t n, const void *codes,
     return BPCN_OK;
 }
 
+bpcn_status read_liken(const struct shard *shard, size_t n, const void *codes, const void *row, double *like)
+{
+    const struct model *model = shard->model;
+    const struct layer *layer = &model->particles[model_heaviest(model)].layer[0];
+    size_t units = model->options.layers > 0 ? layer->above : 0, dim = model->width[0];
+    real *z = alloc_zeroed(units + 1, 2 * sizeof *z);
+    double *up = alloc_zeroed(units + 1, sizeof *up); /* M x' */
+    bpcn_status status = z && up ? BPCN_OK : BPCN_NO_MEMORY;
+    const real *mean = layer->mean;
+    for (size_t u = 0; status == BPCN_OK && u < units; u++)
+        up[u] = dot_wide(dim, mean + u * dim, (const real *)row);
+    for (size_t i = 0; status == BPCN_OK && i < n; i++) {
+        double square = 0, sum = 0;
+        activation_apply(model->options.activation, 0, units, (const real *)codes + i * model->code_dim, z, z + units);
+        for (size_t u = 0; u < units; u++) {
+            sum += up[u] * (double)z[u];
+            square += (double)(z[u] * z[u]);
+        }
+        like[i] = square > 0 ? sum / sqrt(square) : 0;
+    }
+    free(z);
+    free(up);
+    return status;
+}
+
 /* ---- the search of one particle after the other */
 
 struct search {

@@ -46,6 +46,7 @@ struct read {
 bpcn_status read_rows(const struct shard *shard, struct team *team, const struct read_request *request);
 bpcn_status read_energy(const struct shard *shard, struct team *team, const struct energy_request *request);
 bpcn_status read_predict(const struct shard *shard, size_t n, const void *codes, void *rows);
+bpcn_status read_liken(const struct shard *shard, size_t n, const void *codes, const void *row, double *like);
 
 /* ---- what all three files share */
 

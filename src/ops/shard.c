@@ -125,6 +125,7 @@ const struct shard_ops network_ops = {
     .read = read_rows,
     .energy = read_energy,
     .predict = read_predict,
+    .liken = read_liken,
     .sample = shard_sample,
     .get_mean = shard_get_mean,
     .set_mean = shard_set_mean,

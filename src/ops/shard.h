@@ -88,6 +88,9 @@ struct shard_ops {
     bpcn_status (*energy)(const struct shard *shard, struct team *team, const struct energy_request *request);
     /* rows real [n x dim], as the heaviest particle predicts them from codes real [n x code_dim]. */
     bpcn_status (*predict)(const struct shard *shard, size_t n, const void *codes, void *rows);
+    /* like [n]: the cosine between a row real [dim], 0 where not known, and what each code predicts, but for how long a
+       prediction is for its code. */
+    bpcn_status (*liken)(const struct shard *shard, size_t n, const void *codes, const void *row, double *like);
     bpcn_status (*sample)(const struct model *model, size_t n, uint64_t draw, void *out);
     void (*get_mean)(const struct layer *layer, double *mean);
     void (*set_mean)(struct layer *layer, const double *mean);
