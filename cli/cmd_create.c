@@ -233,6 +233,18 @@ static void warn(const struct console *console, const bpcn_options *o)
                      o->shard_rows);
 }
 
+/* Entries from which on verdicts compare rows (docs/MODEL.md, Familiarity). */
+enum { COMPARED = 32 };
+
+static void warn_of_short_rows(const struct console *console, const bpcn_options *o)
+{
+    if (o->kind == BPCN_NETWORKS && o->layers > 0 && o->dim < COMPARED && o->dim <= o->hidden[0])
+        console_note(console,
+                     "rows of %zu entries are too short to tell known from new once %zu are written: the verdict is then "
+                     "\"cannot tell\"",
+                     o->dim, o->dim);
+}
+
 static void print_created_shards(const struct console *console, const struct memory_head *h)
 {
     static const char *const then[] = {"more rows blur", "then the oldest shard is emptied", "then no more"};
@@ -294,6 +306,7 @@ static void print_created(const struct args *a, const char *path, const struct t
     }
     if (head.file_most > 0)
         print_disk(&a->console, path, &head);
+    warn_of_short_rows(&a->console, o);
     memory_head_free(&head);
 }
 

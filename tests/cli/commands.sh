@@ -50,8 +50,9 @@ awk 'NR <= 3 { print; next } { print (NR - 4) % 8 < 4 ? 255 : 0 }' mask.pgm >lef
 bpcn read m.mem photos --mask left.pgm -o masked.csv -q
 law "a noisy copy of unsaid noise gets a hint" says 0 "if it is a noisy copy, add --assume-noise 0." bpcn read m.mem others/p100.pgm
 law "a mask of the left half is the same as hiding the right" near masked.csv half.csv 0.0001
-law "score tells known from new" same "$(bpcn score m.mem photos others | sed -n 's/.*pgm  [0-9.]* //p' | uniq -c | tr -s ' \n' ' ')" \
+law "score tells known from new" same "$(bpcn score m.mem photos others | sed -n 's/  p[0-9]*.pgm$//; s/.*pgm  [0-9.]* //p' | uniq -c | tr -s ' \n' ' ')" \
     " 12 known 4 new "
+law "score prints the name of a known row" contains "$(bpcn score m.mem photos/p003.pgm)" "known  p003.pgm"
 law "score sums up" contains "$(bpcn score m.mem photos others)" "16 rows, 12 known"
 run bpcn read m.mem photos/p000.pgm others/p100.pgm --refuse-below 0.5
 law "read --refuse-below leaves unknown rows unanswered" contains "$out" "others/p100.pgm  0.0000 new  not answered"
