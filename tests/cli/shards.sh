@@ -74,7 +74,7 @@ run bpcn read m.mem photos --hide right:0.25
 law "every row is answered by its shard" same "$(sed -n 's/.* known  error 0\.0.*  shard //p' <<<"$out" | tr '\n' ' ')" \
     "0 0 0 0 0 1 1 1 1 1 2 2 2 2 "
 law "read --json names the shard" same "$(bpcn read m.mem photos/p007.pgm --json | json shard)" 1
-law "score too" contains "$(bpcn score m.mem photos/p012.pgm)" " known  shard 2"
+law "score too" contains "$(bpcn score m.mem photos/p012.pgm)" " known  p012.pgm  shard 2"
 law "one network names none" same "$(bpcn score one.mem four.csv --json | grep -c shard)" 0
 bpcn read m.mem photos --hide right:0.25 -o few.csv -q
 bpcn read m.mem photos --hide right:0.25 --shards-read 4 -o all.csv -q
