@@ -1,6 +1,8 @@
 """What the estimators share."""
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +15,8 @@ from .memory import Memory
 
 Self = TypeVar("Self", bound="_MemoryEstimator")
 Floats64 = NDArray[np.float64]
+
+FIRST_ROWS = 64  # that come one by one: as often as they double, centres and scales are taken anew
 
 
 class _MemoryEstimator(BaseEstimator):
@@ -74,6 +78,36 @@ class _MemoryEstimator(BaseEstimator):
     def _asked(self, X: Any) -> Floats64:
         check_is_fitted(self, "memory_")
         return self._checked(X, reset=False)
+
+    def learn_one(self: Self, x: Mapping[str, Any], y: Any = None) -> Self:
+        """Learns one row, as river does: a dictionary of numbers, of which any may be missing."""
+        row, rows, targets = self._row_of(x), None, None if y is None else [y]
+        if not hasattr(self, "memory_"):
+            self._keys = list(x)
+            self._first: list[tuple[Floats64, Any]] = []
+            row = self._row_of(x)
+        elif self.memory_ is not getattr(self, "_first_memory", None):  # of fit
+            self._first = [(row, y)] * FIRST_ROWS
+            self.__dict__.pop("_keys", None)
+            row = self._row_of(x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that an alarm takes more rows
+            if len(self._first) < FIRST_ROWS:
+                self._first.append((row, y))
+                if (len(self._first) & (len(self._first) - 1)) == 0:
+                    for name in ("memory_", "readout_"):
+                        self.__dict__.pop(name, None)
+                    rows = np.concatenate([one for one, _ in self._first])
+                    targets = None if y is None else [own for _, own in self._first]
+            self.partial_fit(row if rows is None else rows, targets)
+        if len(self._first) <= FIRST_ROWS and rows is not None:
+            self._first_memory = self.memory_
+        return self
+
+    def _row_of(self, x: Mapping[str, Any]) -> Floats64:
+        """A row in the order of the first, or of the DataFrame that fit was given."""
+        keys = getattr(self, "_keys", None) or list(getattr(self, "feature_names_in_", x))
+        return np.array([[x.get(key, np.nan) for key in keys]], dtype=np.float64)
 
     def _more_tags(self) -> dict[str, Any]:
         return {"allow_nan": True}

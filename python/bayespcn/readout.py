@@ -21,7 +21,7 @@ WIDTHS: tuple[float | None, ...] = (0.35, 0.7, 1.4, 2.8, 5.6, None)  # None: the
 RATIOS = 10.0 ** np.arange(-4, 2.1, 0.5)
 LEAST_WEIGHT = 1e-3  # of the best: members below it do not count
 GROWTH = 1.25  # kernels are chosen anew when there are so many times as many rows
-MEMBERS = 4  # kernels that go on learning when no more rows are kept
+MEMBERS = 4  # kernels that go on learning until they are chosen anew
 
 
 @dataclass
@@ -68,10 +68,13 @@ def _square_distances(a: Floats, b: Floats) -> Floats:
 
 
 class Readout:
-    """Learns targets [n, t] from rows [n, d] without gaps; `rows` are kept at most."""
+    """Learns targets [n, t] from rows [n, d] without gaps; `rows` are kept at most. `ratios` are those of noise to signal, and
+    of so many rows as `doubt` says the evidence counts half."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, ratios: Floats = RATIOS, doubt: float = 0.0) -> None:
         self.most = rows
+        self.ratios = ratios
+        self.doubt = doubt
         self.x = self.y = np.empty((0, 0))  # rows kept and their targets
         self.yy = self.ys = self.mean = np.empty(0)
         self.n = self.chosen = 0
@@ -129,7 +132,7 @@ class Readout:
     def _add(self, x: Floats, y: Floats) -> None:
         if not len(x):
             return
-        if len(self.x) == self.most and len(self.kernels) > MEMBERS:
+        if len(self.kernels) > MEMBERS:
             self._solve()
             weights = np.zeros(len(self.kernels))
             for member in self.members:
@@ -154,13 +157,13 @@ class Readout:
             else:
                 a, V = np.diag(kernel.A), np.eye(len(kernel.A))
             b = V.T @ (kernel.B - np.outer(kernel.sums, mean))
-            for ratio in RATIOS:
+            for ratio in self.ratios:
                 left = np.maximum(yy - (b * b / (a + ratio)[:, np.newaxis]).sum(axis=0), 1e-9 * yy) / ratio
                 together = left.sum() / (self.n * len(left))
                 logdet = np.log1p(a / ratio).sum() + self.n * np.log(ratio)
                 found.append((-0.5 * self.n * np.log(together) - 0.5 * logdet, k, ratio, a, V, b, left / free))
         best = max(one[0] for one in found)
-        weights = np.exp(np.array([one[0] for one in found]) - best)
+        weights = np.exp((np.array([one[0] for one in found]) - best) * self.n / (self.n + self.doubt))
         weights[weights < LEAST_WEIGHT] = 0
         weights /= weights.sum()
         self.mean = mean

@@ -3,6 +3,7 @@ MemoryRegressor predict."""
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,10 @@ class MemoryNovelty(OutlierMixin, _MemoryEstimator):
         for at, row in enumerate(asked):
             scores[at] = self._score_of.get(row.tobytes(), scores[at])
         return scores
+
+    def score_one(self, x: Mapping[str, Any]) -> float:
+        """How new one row is, as river does: its negative log density; 0 before anything was learnt."""
+        return -float(self.memory_.score(self._row_of(x))[0]) if hasattr(self, "memory_") else 0.0
 
     def decision_function(self, X: Any) -> Floats64:
         """score_samples less the border: negative for outliers."""

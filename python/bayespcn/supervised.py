@@ -1,6 +1,7 @@
 """MemoryClassifier and MemoryRegressor: one pass, gaps in the rows, classes that come later."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,9 @@ from .readout import Readout
 Self = TypeVar("Self", bound="_Supervised")
 
 TEMPERATURES = 10.0 ** np.arange(-2, 0.3, 0.1)  # of the softmax that makes chances of the read-out's means
+# Classes are no smooth functions, and their evidence is not that of a normal distribution: with the ratios and the trust of
+# regression, accuracy after 5 rows of a class is .012 less on cancer and .008 on iris (25 seeds from 100 on).
+RATIOS_OF_CLASSES, DOUBT = 10.0 ** np.arange(-2, 0.6, 0.5), 20.0
 USUAL_TEMPERATURE = 0.25  # while no class has been seen twice
 # 95 % points of Student's t for 1 .. 30 degrees of freedom, in units of the normal distribution's
 STUDENT = np.array([
@@ -53,7 +57,7 @@ class _Supervised(_MemoryEstimator):
         targets = self._targets(y)
         self._begin(checked, True)
         self._learn(checked)
-        self.readout_ = Readout(self.rows)
+        self.readout_ = self._new_readout()
         if len(checked) > self.rows:  # rows may be sorted, and those kept must be of all kinds
             order = np.random.default_rng(self.seed).permutation(len(checked))
             checked, targets = checked[order], targets[order]
@@ -68,13 +72,16 @@ class _Supervised(_MemoryEstimator):
         targets = self._targets(y, classes)
         if first:
             self._begin(checked, False)
-            self.readout_ = Readout(self.rows)
+            self.readout_ = self._new_readout()
         self._learn(checked)
         self._read_out(checked, targets)
         return self
 
     def _read_out(self, X: Floats64, targets: Floats64) -> None:
         self.readout_.learn(self._filled(X), targets)
+
+    def _new_readout(self) -> Readout:
+        return Readout(self.rows)
 
     def _forget_targets(self) -> None:
         raise NotImplementedError
@@ -112,8 +119,14 @@ class MemoryRegressor(RegressorMixin, _Supervised):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Of every row the expected target. With `return_std` also a standard deviation, such that 1.645 of them hold 90 %."""
-        asked = self._filled(self._asked(X))
-        mean, variance = self.readout_.predict(asked, return_std)
+        return self._predict(self._asked(X), return_std)
+
+    def predict_one(self, x: Mapping[str, Any]) -> float:
+        """The expected target of one row, as river does; 0 before anything was learnt."""
+        return float(self._predict(self._row_of(x), False)[0]) if hasattr(self, "readout_") else 0.0
+
+    def _predict(self, X: Floats64, return_std: bool) -> Any:
+        mean, variance = self.readout_.predict(self._filled(X), return_std)
         free = max(self.readout_.n - 2, 1)
         wider = STUDENT[free - 1] if free <= len(STUDENT) else 1.0
         return (mean[:, 0], wider * np.sqrt(variance[:, 0])) if return_std else mean[:, 0]
@@ -132,6 +145,9 @@ class MemoryClassifier(ClassifierMixin, _Supervised):
     >>> classifier.partial_fit([[9.0, 9.0], [9.1, 9.0]], ["far", "far"]).classes_.tolist()
     ['far', 'left', 'right']
     """
+
+    def _new_readout(self) -> Readout:
+        return Readout(self.rows, RATIOS_OF_CLASSES, DOUBT)
 
     def _forget_targets(self) -> None:
         self.classes_: NDArray[Any] = np.empty(0)
@@ -172,7 +188,21 @@ class MemoryClassifier(ClassifierMixin, _Supervised):
 
     def predict_proba(self, X: Any) -> Floats64:
         """How likely each of `classes_` is."""
-        asked = self._filled(self._asked(X))
+        return self._chances(self._asked(X))
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """How likely each class is for one row, as river does; {} before anything was learnt."""
+        if not hasattr(self, "readout_"):
+            return {}
+        return dict(zip(self.classes_.tolist(), self._chances(self._row_of(x))[0].tolist()))
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The likeliest class of one row; None before anything was learnt."""
+        chances = self.predict_proba_one(x)
+        return max(chances, key=lambda one: chances[one]) if chances else None
+
+    def _chances(self, X: Floats64) -> Floats64:
+        asked = self._filled(X)
         means = self._nearest(asked) if self._once() else self.readout_.predict(asked)[0]
         chances = _softmax(means / self.temperature_)
         place = {one: at for at, one in enumerate(self._order)}
