@@ -136,6 +136,22 @@ static bpcn_status reserve_episode(bpcn_sequence *s)
 
 /* ---- the note: lines of key=value. Of an episode "episode=FIRST FRAMES NAME", FRAMES being - for the open one */
 
+/* Numbers stand in it by the bits of a double, in hexadecimal, because the locale decides how others are written. */
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double parse_bits(const char *value)
+{
+    uint64_t bits = strtoull(value, NULL, 16);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static bpcn_status store_note(bpcn_sequence *s)
 {
     const bpcn_sequence_options *o = &s->options;
@@ -143,9 +159,10 @@ static bpcn_status store_note(bpcn_sequence *s)
     if (text == NULL)
         return out_of_memory();
     size_t used = (size_t)snprintf(text, BPCN_MAX_NOTE,
-                                   "sequence=1\ndim=%zu\nheight=%zu\nwidth=%zu\nchannels=%zu\nrestart=%.17g\nstated=%d\n"
-                                   "centre=%.17g\nscale=%.17g\n",
-                                   o->dim, o->height, o->width, o->channels, o->restart, s->stated, o->centre, o->scale);
+                                   "sequence=1\ndim=%zu\nheight=%zu\nwidth=%zu\nchannels=%zu\nstated=%d\n"
+                                   "restart=%" PRIx64 "\ncentre=%" PRIx64 "\nscale=%" PRIx64 "\n",
+                                   o->dim, o->height, o->width, o->channels, s->stated, bits_of(o->restart), bits_of(o->centre),
+                                   bits_of(o->scale));
     for (size_t e = 0; e < s->count && used <= BPCN_MAX_NOTE; e++) {
         const struct episode *p = &s->episode[e];
         if (s->open && e + 1 == s->count)
@@ -227,13 +244,13 @@ static bpcn_status load_note(bpcn_sequence *s)
         else if (strcmp(line, "channels") == 0)
             o->channels = strtoull(value, NULL, 10);
         else if (strcmp(line, "restart") == 0)
-            o->restart = strtod(value, NULL);
+            o->restart = parse_bits(value);
         else if (strcmp(line, "stated") == 0)
             s->stated = atoi(value);
         else if (strcmp(line, "centre") == 0)
-            o->centre = strtod(value, NULL);
+            o->centre = parse_bits(value);
         else if (strcmp(line, "scale") == 0)
-            o->scale = strtod(value, NULL);
+            o->scale = parse_bits(value);
         else if (strcmp(line, "episode") == 0)
             bad |= parse_episode(s, value, &open) != 0;
     }
@@ -656,6 +673,8 @@ bpcn_status bpcn_sequence_append(bpcn_sequence *s, const char *name, int go_on, 
         status = find_recent(s);
     }
     s->recalled = 0;
+    if (status != BPCN_OK && end == 0)
+        s->options = before.options; /* centre and scale are of frames that were not written */
     return status == BPCN_OK ? append_frames(s, frames, n, out) : status;
 }
 
