@@ -196,8 +196,12 @@ static int forget_times(struct memory_file *file, double beta, size_t times)
     status = status ? status : saved;
     if (status != 0)
         return status;
-    console_print(console, "%s: forgot by %g, %zu time%s; %.0f %% full\n", file->path, beta, done, done == 1 ? "" : "s",
-                  100 * file->note.fullness);
+    bpcn_options options;
+    memory_file_options(file, &options);
+    console_print(console, "%s: forgot by %g, %zu time%s", file->path, beta, done, done == 1 ? "" : "s");
+    if (options.kind != BPCN_TABLE) /* which is never full */
+        console_print(console, "; %.0f %% full", 100 * file->note.fullness);
+    console_print(console, "\n");
     if (console->json)
         printf("{\"forgets\":%zu,\"beta\":%.9g,\"fullness\":%.6g}\n", done, beta, file->note.fullness);
     if (done == times)

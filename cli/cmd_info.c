@@ -267,6 +267,10 @@ static int list(struct memory_file *file)
     free(names);
     if (options.names == 0)
         console_note(console, "%s: keeps no names (see bpcn create --names)", file->path);
+    else if (count == 0)
+        console_note(console,
+                     "%s: no row has a name (pictures have those of their files; of a table, see bpcn write --name)",
+                     file->path);
     return 0;
 }
 

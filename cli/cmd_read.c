@@ -495,8 +495,10 @@ static void summarize(const struct reading *r)
         return;
     size_t undecided = r->verdicts[BPCN_CANNOT_TELL], blends = r->verdicts[BPCN_BLEND];
     size_t copies = r->verdicts[BPCN_NEAR_COPY];
-    console_print(console, "%zu row%s", r->rows, r->rows == 1 ? "" : "s");
-    if (undecided < r->rows)
+    size_t decided = r->verdicts[BPCN_KNOWN] + r->verdicts[BPCN_NEW] + blends + copies;
+    size_t rows = r->score ? undecided + decided : r->rows; /* a bad row is given back, but has no score */
+    console_print(console, "%zu row%s", rows, rows == 1 ? "" : "s");
+    if (decided > 0)
         console_print(console, ", %zu known", r->verdicts[BPCN_KNOWN]);
     else
         console_print(console, " %s", r->score ? "scored" : "read");
@@ -504,7 +506,7 @@ static void summarize(const struct reading *r)
         console_print(console, ", %zu near cop%s", copies, copies == 1 ? "y" : "ies");
     if (blends > 0)
         console_print(console, ", %zu blend%s", blends, blends == 1 ? "" : "s");
-    if (undecided > 0 && undecided < r->rows)
+    if (undecided > 0 && decided > 0)
         console_print(console, ", %zu undecided", undecided);
     if (r->alarm >= 0)
         console_print(console, ", %zu unusual at the %g %% level", r->alarms, 100 * r->alarm);

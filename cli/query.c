@@ -54,6 +54,28 @@ struct query_maker {
 
 /* ---- options */
 
+static void hide(const struct query_maker *q, unsigned char *known);
+
+/* A side of a table's row has no cell, and a small share of a picture no pixel. */
+static int check_hide(const struct query_maker *q)
+{
+    if (q->side == SIDE_NONE || q->side == SIDE_RANDOM || q->share <= 0)
+        return 0;
+    unsigned char *known = malloc(q->fields->dim);
+    if (known == NULL)
+        return console_error(q->console, "out of memory");
+    memset(known, 1, q->fields->dim);
+    hide(q, known);
+    bool hidden = memchr(known, 0, q->fields->dim) != NULL;
+    free(known);
+    return hidden ? 0
+                  : console_usage(
+                        q->console,
+                        "--hide: '%s' hides nothing of a row of this memory; random:0.5 hides single entries, and "
+                        "--known FIELD all other fields",
+                        q->options.hide);
+}
+
 static int parse_hide(struct query_maker *q)
 {
     static const char *const sides[] = {"", "right", "left", "top", "bottom", "center", "random"};
@@ -153,7 +175,9 @@ struct query_maker *query_open(const struct console *console, const fmt_schema *
         query_close(q);
         return NULL;
     }
-    *status = parse_hide(q) != 0 || parse_known(q) != 0 ? EXIT_USAGE : load_mask(q) != 0 ? EXIT_FAILED : EXIT_DONE;
+    *status = parse_hide(q) != 0 || check_hide(q) != 0 || parse_known(q) != 0 ? EXIT_USAGE
+              : load_mask(q) != 0                                             ? EXIT_FAILED
+                                                                              : EXIT_DONE;
     if (*status == EXIT_DONE)
         return q;
     query_close(q);

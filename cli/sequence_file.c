@@ -56,9 +56,11 @@ int sequence_file_open(const struct console *console, const char *path, bool to_
     open.read_only = !to_change;
     open.sync = to_change ? BPCN_SYNC_CALL : BPCN_SYNC_EACH;
     *file = (struct sequence_file){.console = console, .path = path, .options.size = sizeof file->options};
+    bpcn_options shape = {.size = sizeof shape};
     bpcn_status status = bpcn_sequence_open(path, &open, NULL, &file->sequence);
-    if (status == BPCN_FORMAT && strstr(bpcn_error(), "no sequence") != NULL) /* a sentence more, not another status */
-        console_note(console, "bpcn create --sequence makes a memory of one");
+    if (status == BPCN_FORMAT && bpcn_file_inspect(path, NULL, &shape) == BPCN_OK && !sequence_file_is(path))
+        return console_error(console, "%s: holds no sequence of frames (bpcn create --sequence makes a memory of one)",
+                             path);
     if (status != BPCN_OK)
         return sequence_file_error(file, status);
     bpcn_file_info info = {.size = sizeof info};

@@ -237,8 +237,10 @@ void table_close(struct table *t)
     if (t == NULL)
         return;
     if (t->unseen > 0)
-        console_note(t->console, "%s: %zu cell%s a word that its category does not have, and count as unknown (%s)",
-                     t->name, t->unseen, t->unseen == 1 ? " has" : "s have", t->sample);
+        console_note(t->console, "%s: %zu cell%s (%s)", t->name, t->unseen,
+                     t->unseen == 1 ? " has a word that its category does not have, and counts as unknown"
+                                    : "s have a word that their category does not have, and count as unknown",
+                     t->sample);
     if (t->records != NULL && fmt_records_latin1(t->records))
         console_note(t->console, "%s: is no UTF-8, and was read as Windows-1252 (Latin-1)", t->name);
     fmt_records_close(t->records);

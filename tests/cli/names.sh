@@ -15,6 +15,12 @@ law "create says what the names take" contains "$(bpcn create other.mem --image 
 bpcn write m.mem photos -q
 law "pictures have the names of their files" same "$(bpcn list m.mem | tr '\n' ' ')" \
     "$(cd photos && ls | tr '\n' ' ')"
+law "search takes the options of inputs: a part of a folder" same "$(bpcn search m.mem photos --rows 3:5 -k 1 | sed -n 's/.*  \(p0.*\)/\1/p' | tr '\n' ' ')" \
+    "p003.pgm p004.pgm "
+law "and another size" contains "$(bpcn search m.mem large --resize --rows 0:1)" "distance"
+law "--hide must hide something" says 2 "'right:0.01' hides nothing of a row" bpcn read m.mem photos --hide right:0.01
+bpcn create anonymous.mem --image 16x16 -q
+law "list says where no row has a name" says 0 "anonymous.mem: no row has a name" bpcn list anonymous.mem
 law "list --json has the shards too" same "$(bpcn list m.mem --json | sed -n 1p)" '{"name":"p000.pgm","shard":0}'
 run bpcn read m.mem photos --hide right:0.5 --json
 law "a read from halves says which one answered" same "$(sed -n 's/.*photos.\(p0...pgm\).*"name":"\([^"]*\)".*/\1 \2/p' .out |

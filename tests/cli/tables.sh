@@ -101,7 +101,7 @@ broken "a value from elsewhere is refused" 1e14 "1e14, more than 100 scales of $
 law "unless it is clipped" sh -c '"$BPCN" fill t.mem bad.csv --clip -q | cmp - bad.csv'
 law "one row of 1e14 does not destroy a memory" sh -c 'before=$(cksum <t.mem)
     ! "$BPCN" write t.mem bad.csv -q 2>/dev/null --rows 1; test "$before" = "$(cksum <t.mem)"'
-law "an unseen word is unknown, and stays" says 0 "strange.csv: 1 cell has a word that its category does not have, and count as unknown (first in line 2, column 1 (group): 'ancient')" \
+law "an unseen word is unknown, and stays" says 0 "strange.csv: 1 cell has a word that its category does not have, and counts as unknown (first in line 2, column 1 (group): 'ancient')" \
     sh -c 'printf "group,age\nancient,\n" >strange.csv; "$BPCN" fill t.mem strange.csv -o strange.out && grep -q "^ancient,[0-9]" strange.out'
 law "a ragged row" says 3 "bpcn fill: ragged.csv: line 3 has 1 values, but its header has 2" \
     sh -c 'printf "age,height\n30,\n31\n" >ragged.csv; "$BPCN" fill t.mem ragged.csv -o never.csv'
@@ -279,6 +279,12 @@ people 300 >why.csv
 bpcn create why.mem --like why.csv -q && bpcn write why.mem why.csv -q
 printf 'id,age,height,group,coin\nx,30,1900,young,head\n' >wrong.csv
 law "score --explain says which column is to blame" contains "$(bpcn score why.mem wrong.csv --explain | sed -n 2p)" "    height 1900.0, expected 1"
+printf 'id,age,height,group,coin\nx,old,1400,young,head\ny,30,1400,young,head\n' >half.csv
+law "of rows of which one is bad, the others are scored, without verdicts" same "$(bpcn score why.mem half.csv 2>/dev/null | tail -1)" "1 row scored"
+law "a side of a table's row has nothing to hide" says 2 "'right:0.5' hides nothing of a row of this memory" bpcn read why.mem why.csv --hide right:0.5
+law "cells at random have" says 0 "" bpcn read why.mem why.csv --hide random:0.5 -o hidden.csv
+cp why.mem fades.mem
+law "a table that forgets is never full" same "$(bpcn forget fades.mem --beta 0.1)" "fades.mem: forgot by 0.1, 1 time"
 law "of alarms only, where they are asked for" same "$(bpcn score why.mem why.csv --explain --alarm 0 | grep -c expected)" 0
 law "as JSON too" contains "$(bpcn score why.mem wrong.csv --explain --json)" '"blame":[{"column":"height","value":"1900.0","expected":"1'
 law "a memory of networks explains nothing" says 2 "no table's memory" sh -c '"$BPCN" create net.mem --dim 4 -q; echo "0.1,0.2,0.3,0.4" | "$BPCN" score net.mem - --explain'
