@@ -408,7 +408,8 @@ def test_a_wrong_cell_is_blamed(learnt):
     frame.loc[5, "kind"] = "old" if frame["kind"][5] == "young" else "young"
     blames = learnt.explain(frame)
     assert blames[3][0].column == "wage" and abs(blames[3][0].expected - table(20, seed=8)["wage"][3]) < 300
-    assert blames[5][0].column in ("kind", "city", "age") and blames[5][0].nats > 2
+    # Age, city and children follow from each other: beside a wrong word, one of them may be the odder column.
+    assert "kind" in [one.column for one in blames[5][:2]] and blames[5][0].nats > 2
     assert learnt.explain(frame.iloc[3])[0] == pytest.approx(blames[3][0]) or learnt.explain(frame.iloc[3])[0].column == "wage"
     gaps = frame.copy()
     gaps.loc[3, "wage"] = None
