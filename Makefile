@@ -218,6 +218,10 @@ load: $(BUILD)/tests/server/load
 $(BUILD)/tests/server/load: $(BUILD)/tests/server/load.o $(STATIC)
 	$(LINK) $^ $(LIBS)
 
+.PHONY: soak
+soak: $(BUILD)/bpcn ## the server among readers, a writer, stuck clients and kills, for ten minutes
+	$(Q)python3 tests/server/soak.py $(BUILD)/bpcn 600
+
 .PHONY: check-page
 check-page: $(BUILD)/bpcn $(BUILD)/page/node_modules ## the server's page, in a browser
 	$(Q)node tests/server/check_page.mjs $(BUILD)/bpcn $(BUILD)/page
