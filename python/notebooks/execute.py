@@ -38,6 +38,7 @@ def _figures() -> list[dict[str, Any]]:
 
 def executed(notebook: dict[str, Any]) -> dict[str, Any]:
     """The notebook with the outputs of its cells."""
+    pyplot.close("all")  # figures of others
     names: dict[str, Any] = {"__name__": "__main__"}
     for count, cell in enumerate((c for c in notebook["cells"] if c["cell_type"] == "code"), 1):
         printed = io.StringIO()
