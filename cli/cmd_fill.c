@@ -150,7 +150,7 @@ int fill_array(struct fill *fill, const char *path)
     float *whole = malloc(2 * fields->dim * sizeof *whole);
     struct output *out = output_open(fill->file.console, fields, &options);
     struct input *input = out && whole ? input_open(fill->file.console, fields, &fill->input, names, 1) : NULL;
-    int status = input ? fill_batches(fill, input, out, &spreads, whole) : EXIT_FAILED;
+    int status = input ? fill_batches(fill, input, out, &spreads, whole) : out ? EXIT_FAILED : EXIT_USAGE;
     status = status ? status : save_spreads(fill, &spreads);
     status = status ? status : output_finish(out);
     input_close(input);

@@ -80,6 +80,9 @@ static int choose_form(struct output *out)
     if (strcmp(path, "-") == 0) {
         out->kind = out->options.kind > 0 ? out->kind : fmt_schema_is_table(out->fields) ? FMT_CSV : FMT_RAW;
         out->form = FORM_STREAM;
+        if (out->kind == FMT_RAW && isatty(STDOUT_FILENO))
+            return console_usage(out->console,
+                                 "raw numbers do not go to a terminal: give an output, such as -o out.npy");
         if (out->kind == FMT_RAW || out->kind == FMT_CSV)
             return 0;
         return console_usage(out->console, "-o -: standard output takes raw or csv (--output-format)");

@@ -254,10 +254,10 @@ class Memory(Living):
         options = self._handle.get_options()
         width, known = min(options["hidden"], default=0), int(info["known"].max())
         if self.rows and known < 2 * width:
-            narrow = max(known // 2, 2)
+            advice = f"; a memory with hidden=({known // 2},) * 3 could tell" if known >= 4 else ""
             warnings.warn(
                 f"whether a row was written cannot be told of any: layers of {width} units explain {known} known entries, "
-                f"whatever they are; a memory with hidden=({narrow},) * 3 could tell",
+                f"whatever they are{advice}",
                 stacklevel=3,
             )
 

@@ -382,3 +382,10 @@ def test_a_read_tells_its_progress():
     rows[::2, 3] = np.nan
     memory.read(rows, progress=lambda done, n: seen.append((done, n)))
     assert seen[-1] == (700, 700) and [done for done, _ in seen] == sorted(done for done, _ in seen) and len(seen) > 2
+
+
+def test_no_width_is_advised_where_none_could_tell():
+    memory = Memory(dim=1)
+    memory.write([[0.5], [0.7]])
+    with pytest.warns(UserWarning, match="explain 1 known entries, whatever they are$"):
+        memory.read([[0.5]])

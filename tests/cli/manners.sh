@@ -21,6 +21,9 @@ if command -v script >/dev/null; then
     law "--quiet shows none" same "$out" ""
     run script -qec "$BPCN score m.mem photos/p000.pgm" /dev/null
     law "a terminal gets colours" contains "$out" $'\033[32m'
+    run script -qec "$BPCN read m.mem photos/p000.pgm -o -" /dev/null
+    law "raw numbers do not go to a terminal" same "$status $(tr -d '\r' <<<"$out" | head -1)" \
+        "2 bpcn read: raw numbers do not go to a terminal: give an output, such as -o out.npy"
     run script -qec "NO_COLOR=1 $BPCN score m.mem photos/p000.pgm" /dev/null
     law "NO_COLOR switches them off" same "$(grep -c $'\033\[3' <<<"$out")" 0
 else
