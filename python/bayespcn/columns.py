@@ -46,7 +46,11 @@ class Blame(NamedTuple):
 @dataclass(frozen=True)
 class Column:
     """A column: a number is kept as (value - centre) / scale, a category as an entry for each of its words, ordered words by
-    their places. What a number is written like is kept with it, and answers come back so: rounded, and between low and high."""
+    their places. What a number is written like is kept with it, and answers come back so: rounded, and between low and high.
+
+    >>> Column("price", centre=10.0, scale=4.0, decimals=2, low=1.0, high=30.0).nearest(np.array([12.3456, 99.0])).tolist()
+    [12.35, 30.0]
+    """
 
     name: str
     kind: str = "number"  # or "category", "ordered", "picture", "vector", "ignored"
@@ -85,6 +89,7 @@ class Column:
 
     @property
     def has_words(self) -> bool:
+        """Whether its values are words, with or without an order."""
         return self.kind in ("category", "ordered")
 
     @property

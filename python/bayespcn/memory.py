@@ -420,6 +420,7 @@ class Memory(Living):
         return mean, self._handle.get_top(shard, particle, mean)
 
     def set_top(self, mean: Any, variance: float, *, shard: int = 0, particle: int = 0) -> None:
+        """Replaces the highest layer's mean and variance; not of a memory in a file."""
         self._handle.set_top(shard, particle, _doubles(mean), variance)
 
     def weights(self, *, shard: int = 0) -> Array:
@@ -429,6 +430,7 @@ class Memory(Living):
         return weights
 
     def set_weights(self, weights: Any, *, shard: int = 0) -> None:
+        """Replaces the particles' weights, which are normalised; not of a memory in a file."""
         self._handle.set_weights(shard, _doubles(weights))
 
     def set_shards(self, rows: Sequence[int], open: int) -> None:
@@ -458,6 +460,7 @@ class Memory(Living):
 
     @property
     def closed(self) -> bool:
+        """Whether it was closed; every other call then fails."""
         return self._handle.closed
 
     @property

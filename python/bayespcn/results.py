@@ -108,7 +108,14 @@ class Match:
 
 
 class Codes(_Told):
-    """The codes that explain rows best."""
+    """The codes that explain rows best.
+
+    >>> from bayespcn import Memory
+    >>> memory = Memory(dim=12, hidden=(4, 3), shards=1)
+    >>> _ = memory.write(np.eye(12)[:3])
+    >>> memory.infer(np.eye(12)[0]).codes.shape
+    (7,)
+    """
 
     def __init__(self, codes: Array, info: Any) -> None:
         super().__init__(info)
@@ -118,7 +125,13 @@ class Codes(_Told):
 
 
 class Written(_Told):
-    """What became of rows; familiarity and verdict are from before they were written."""
+    """What became of rows; familiarity and verdict are from before they were written.
+
+    >>> from bayespcn import Memory
+    >>> rows = np.random.default_rng(0).normal(size=(2, 60))
+    >>> Memory(dim=60).write(rows[[0, 1, 0]]).verdict.tolist()
+    ['new', 'new', 'known']
+    """
 
     leverage = _told("leverage", "How unexplored the row's code was.")
     typicality = _told("typicality", "A conformal p-value from before the write; -1 where it was not asked for.")
