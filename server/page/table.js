@@ -3,6 +3,8 @@ import { $, state, ask, Refused } from "./core.js";
 import { recall } from "./page.js";
 import { sentence } from "./picture.js";
 
+const RARE = 0.02; // typicality at which a row is called unusual; of 50 ordinary rows one is
+
 let examples = [], at = -1;
 
 const isList = column => column.kind === "vector" && column.entries > 1 && !state.image;
@@ -146,12 +148,16 @@ function tell(column, i, answer) {
 
 export function show(answer) {
   try { state.others.forEach((column, i) => tell(column, i, answer)); } catch (e) { if (!(e instanceof Refused)) throw e; }
-  const odd = answer && answer.score.typicality, says = $("row-verdict"), blame = answer && answer.score.blame;
-  $("blame").hidden = !blame || !blame.length || !(odd <= 0.01);
-  if (blame) $("blame").replaceChildren(...blame.slice(0, 3).map(text => { const li = document.createElement("li"); li.textContent = typeof text === "string" ? text : text.sentence; return li; }));
+  const odd = answer && answer.score.typicality, says = $("row-verdict"), blame = answer && answer.score.blame || [];
+  $("blame").hidden = !blame.length || !(odd <= RARE);
+  $("blame").replaceChildren(...blame.slice(0, 3).map(one => {
+    const li = document.createElement("li");
+    li.textContent = `${one.column} ${one.value}, expected ${one.expected}` + (one.deviation > 0 ? ` ± ${+one.deviation.toPrecision(2)}` : "") + " given the others";
+    return li;
+  }));
   if (state.image || !answer) { says.textContent = ""; return; }
   const table = state.info.kind === "table";
   says.textContent = !table ? sentence(answer.info).replace("pictures", "rows")
     : odd === undefined || state.info.writes < 20 ? ""
-    : odd <= 0.01 ? "This row is unusual: fewer than one row in a hundred looks like it." : "This row looks like the others.";
+    : odd <= RARE ? `This row is unusual: about ${+(100 * odd).toPrecision(2)} % of the rows are as odd.` : "This row looks like the others.";
 }
