@@ -25,6 +25,9 @@ class Living:
     def _of_handle(cls, handle: raw.Handle, pixels: Any, clip: bool, path: Path | None) -> Self:
         memory = cls.__new__(cls)
         note = handle.get_note().decode(errors="replace")
+        if note.startswith("sequence="):
+            handle.close()
+            raise raw.InvalidError(f"{path}: is a sequence, whose rows are not plain ones: use bpcn play, locate and follow")
         memory._take(handle, layout_of_note(note, handle.get_options()["dim"], pixels, clip), path)
         return memory
 

@@ -451,3 +451,12 @@ def test_chances_of_words_add_up_and_agree_with_the_answer(learnt):
         # the same estimate, from the same entries
         np.testing.assert_allclose(answer.spread[name][hidden], 1 - chance[hidden].max(axis=1), atol=1e-9)
         assert (chance[~hidden].max(axis=1) == 1).all()
+
+
+def test_a_sequence_is_not_opened_as_a_plain_memory(tmp_path):
+    bpcn("create", tmp_path / "film.mem", "--sequence", "--image", "8x8", "--capacity", "100")
+    before = (tmp_path / "film.mem").read_bytes()
+    for mode in ("r", "r+"):
+        with pytest.raises(InvalidError, match="film.mem: is a sequence"):
+            Memory.open(tmp_path / "film.mem", mode)
+    assert (tmp_path / "film.mem").read_bytes() == before
