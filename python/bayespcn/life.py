@@ -27,7 +27,8 @@ class Living:
         note = handle.get_note().decode(errors="replace")
         if note.startswith("sequence="):
             handle.close()
-            raise raw.InvalidError(f"{path}: is a sequence, whose rows are not plain ones: use bpcn play, locate and follow")
+            where = "the memory" if path is None else os.fsdecode(path)
+            raise raw.InvalidError(f"{where}: is a sequence, whose rows are not plain ones: use bpcn play, locate and follow")
         memory._take(handle, layout_of_note(note, handle.get_options()["dim"], pixels, clip), path)
         return memory
 
