@@ -68,6 +68,10 @@ static inline void everywhere_check(int holds, const char *what, const char *fil
 #define fail() EVERYWHERE(0, "fail()")
 #define _fail(file, line) everywhere_check(0, "fail()", file, line)
 #define fail_msg(...) (fprintf(stderr, __VA_ARGS__), fail())
-#define skip() return
+#define skip()                                                                                                         \
+    do {                                                                                                               \
+        puts("skipped");                                                                                               \
+        return;                                                                                                        \
+    } while (0)
 
 #endif
